@@ -1,0 +1,261 @@
+"""What each step takes, gives and exits with: the one module that both rooms import.
+
+Needs pydantic only. A step is started as `python -m argosy.steps NAME --field=value ...`; it writes each field of its
+output as one file of that name, and `record.json` with all of them, to its output folder. A step that exits 0 without
+its record has failed. Inputs and outputs are named in kebab-case outside Python (`dataset_hash` is `--dataset-hash`).
+"""
+
+from enum import IntEnum, StrEnum
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
+
+# ---------------------------------------------------------------------------------------------- how a step ends
+
+
+class ExitCode(IntEnum):
+    """Every exit code that argosy's steps choose themselves. Signals end a pod with 128 + their number."""
+
+    OK = 0
+    CODE = 1  # an exception nobody caught: Python's own code
+    USAGE = 2  # the arguments are wrong: argparse's and click's code
+    DATA = 65  # the data is missing, damaged or not what was asked for (sysexits EX_DATAERR)
+    TEMPORARY = 75  # the machine, the network or a store failed; the same again may work (sysexits EX_TEMPFAIL)
+    CONFIGURATION = 78  # what was asked for cannot be had here: no GPU, no space, no rights (sysexits EX_CONFIG)
+    GATE_FAILED = 80  # the model is worse than the threshold: a result, not a fault
+    GATE_INCONCLUSIVE = 81  # the samples cannot tell: a result, not a fault
+
+
+class FailureClass(StrEnum):
+    """Why a pod ended badly. The class decides what happens next: only INFRASTRUCTURE is tried again."""
+
+    CODE = "code"
+    DATA = "data"
+    CONFIGURATION = "configuration"
+    VERDICT = "verdict"
+    INFRASTRUCTURE = "infrastructure"
+
+
+FAILURE_CLASSES: dict[int, FailureClass] = {
+    -1: FailureClass.INFRASTRUCTURE,  # Argo knows no exit code: the pod was deleted or its node was lost
+    ExitCode.DATA: FailureClass.DATA,
+    ExitCode.TEMPORARY: FailureClass.INFRASTRUCTURE,
+    ExitCode.CONFIGURATION: FailureClass.CONFIGURATION,
+    ExitCode.GATE_FAILED: FailureClass.VERDICT,
+    ExitCode.GATE_INCONCLUSIVE: FailureClass.VERDICT,
+    ExitCode.USAGE: FailureClass.CONFIGURATION,
+    64: FailureClass.INFRASTRUCTURE,  # Argo's executor failed around the container (cmd/argoexec/main.go:30)
+    137: FailureClass.INFRASTRUCTURE,  # SIGKILL: out of memory, eviction, a node that went away
+    143: FailureClass.INFRASTRUCTURE,  # SIGTERM: pre-emption or a drained node
+    255: FailureClass.INFRASTRUCTURE,  # the container runtime or a remote shell gave up
+}
+"""Exit code -> class. What is not listed, signals such as SIGSEGV (139) among them, is CODE."""
+
+
+def failure_class(exit_code: int) -> FailureClass:
+    """The class of a non-zero exit code."""
+    return FAILURE_CLASSES.get(exit_code, FailureClass.CODE)
+
+
+RETRIED_EXIT_CODES = tuple(int(code) for code, kind in FAILURE_CLASSES.items() if kind is FailureClass.INFRASTRUCTURE)
+
+# ---------------------------------------------------------------------------------------------- shared pieces
+
+
+class Contract(BaseModel):
+    """A frozen model that refuses unknown fields."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+Md5 = Annotated[str, Field(pattern=r"^[0-9a-f]{32}(\.dir)?$")]
+Share = Annotated[FiniteFloat, Field(gt=0, lt=1)]
+
+
+class StepInput(Contract):
+    """What every step takes."""
+
+    output: Path = Field(description="folder that receives the step's outputs and its record.json")
+
+
+class StepOutput(Contract):
+    """What every step gives."""
+
+    seconds: FiniteFloat = Field(description="wall time of the step's work")
+
+
+# ---------------------------------------------------------------------------------------------- stage
+
+
+class StageInput(StepInput):
+    """A DVC-tracked dataset at a revision, to be laid out read-only in the node's cache."""
+
+    dataset: str = Field(min_length=1, description="path that dvc.lock or a .dvc file names, relative to the project")
+    revision: str = Field(
+        default="",
+        description="git revision whose dvc.lock counts; empty, or ending in -dirty: the project's files as they are",
+    )
+    project: Path = Field(description="folder of the project: its git repository and DVC configuration")
+    cache: Path = Field(description="the node's cache; datasets appear under CACHE/datasets/HASH")
+    expect: Md5 | None = Field(default=None, description="hash that must come out; already there: nothing to do")
+
+
+class StageOutput(StepOutput):
+    dataset_hash: Md5 = Field(description="DVC's md5 of the dataset: it pins every byte")
+    files: int = Field(ge=0, description="files in the dataset")
+    bytes: int = Field(ge=0, description="bytes in the dataset")
+    fetched_bytes: int = Field(ge=0, description="bytes that this step had to fetch; 0 when the cache had them")
+
+
+# ---------------------------------------------------------------------------------------------- train
+
+
+class DataInput(StepInput):
+    """A step that reads a staged dataset and a model store."""
+
+    task: str = Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$", description="the user's task, `module:Class`")
+    cache: Path = Field(description="the node's cache, read only")
+    dataset_hash: Md5 = Field(description="which dataset under CACHE/datasets")
+    models: Path = Field(description="the store of checkpoints and exported models")
+
+
+class TrainInput(DataInput):
+    run: str = Field(min_length=1, description="name of the run: checkpoints live under MODELS/RUN")
+    ranks: int = Field(ge=1, description="training processes on this node")
+    gpus: int = Field(default=0, ge=0, description="GPUs that must be visible; 0 trains on CPU with gloo")
+    seed: int = Field(default=0, ge=0, description="seed of weights, order and augmentation")
+    checkpoint_every_seconds: float = Field(gt=0, description="time between two checkpoints")
+    checkpoints_kept: int = Field(ge=2, description="newest checkpoints kept; two, since one may be torn")
+    hyperparameters: dict[str, str] = Field(
+        default_factory=dict, description="the task's hyperparameters as text: `--hyperparameters.NAME=TEXT`"
+    )
+
+
+class TrainOutput(StepOutput):
+    model: str = Field(description="folder of the exported model, relative to the model store")
+    model_hash: str = Field(description="sha256 of the exported model file")
+    steps: int = Field(ge=0, description="optimiser steps in the whole training")
+    resumed_at_step: int = Field(ge=0, description="the step that this attempt began from; 0: from scratch")
+    loss: FiniteFloat = Field(description="training loss, mean of the last epoch")
+    validation_accuracy: FiniteFloat = Field(description="share of validation samples predicted correctly")
+    samples_per_second: FiniteFloat = Field(description="training samples per second, all ranks")
+
+
+# ---------------------------------------------------------------------------------------------- gates
+
+
+class Answer(StrEnum):
+    PASS = "pass"  # noqa: S105 - not a password
+    FAIL = "fail"
+    INCONCLUSIVE = "inconclusive"
+
+
+class Verdict(Contract):
+    """A gate's decision: made on the bound, never on the estimate."""
+
+    gate: str = Field(description="the gate's name in the pipeline")
+    answer: Answer
+    metric: str = Field(description="what was measured, with its unit: `accuracy`, `p99 latency ms`, `memory MiB`")
+    estimate: float = Field(description="the measured value")
+    bound: float = Field(description="one-sided confidence bound that was compared with the threshold")
+    threshold: FiniteFloat
+    margin: float = Field(description="how far the bound is on the good side of the threshold; negative: on the bad")
+    confidence: Share
+    samples: int = Field(ge=0)
+    reason: str = Field(description="one sentence a person reads in the Argo UI")
+
+
+class GateInput(DataInput):
+    model: str = Field(description="folder of the exported model, relative to the model store")
+    model_hash: str = Field(description="sha256 that the exported model file must have")
+    gate: str = Field(min_length=1, description="the gate's name in the pipeline")
+    confidence: Share = Field(description="confidence of the one-sided bound")
+
+
+class AccuracyInput(GateInput):
+    split: str = Field(default="test", description="split whose samples are judged")
+    at_least: Share = Field(description="the accuracy that the lower bound must reach")
+
+
+class LatencyInput(GateInput):
+    quantile: Share = Field(description="quantile of the latency distribution, 0.99 for p99")
+    at_most_ms: FiniteFloat = Field(gt=0, description="milliseconds that the quantile's upper bound may reach")
+    batch_size: int = Field(default=1, ge=1, description="samples in one request")
+    requests: int = Field(default=1000, ge=1, description="timed requests")
+
+
+class MemoryInput(GateInput):
+    at_most_mib: FiniteFloat = Field(gt=0, description="MiB that the process may hold at its peak")
+    batch_size: int = Field(default=1, ge=1, description="samples in one request")
+    requests: int = Field(default=100, ge=1, description="requests during which the peak is taken")
+
+
+class GateOutput(StepOutput):
+    answer: Answer
+    summary: str = Field(description="the verdict in one line")
+    verdict: Verdict
+
+
+# ---------------------------------------------------------------------------------------------- publish
+
+
+class PublishInput(StepInput):
+    registry: str = Field(min_length=1, description="name of the registered model")
+    alias: str = Field(min_length=1, description="alias that moves to the new version")
+    tracking_uri: str = Field(description="MLflow tracking URI")
+    artifacts: str = Field(default="", description="where MLflow keeps files, when its server does not say so itself")
+    models: Path = Field(description="the store of checkpoints and exported models")
+    model: str = Field(description="folder of the exported model, relative to the model store")
+    model_hash: str
+    run: str = Field(min_length=1, description="name of the run")
+    run_uid: str = Field(min_length=1, description="the run's unique id: the key under which it publishes once")
+    revision: str = Field(default="", description="git commit of the pipeline")
+    dataset: str
+    dataset_hash: Md5
+    task: str
+    image: str
+    parameters: str = Field(description="the workflow's parameters, JSON list as Argo writes it")
+    verdicts: dict[str, Verdict] = Field(
+        min_length=1, description="gate -> its verdict: `--verdicts.GATE=JSON`; all must have passed"
+    )
+
+
+class PublishOutput(StepOutput):
+    registered_model: str
+    version: int = Field(ge=1)
+    model_uri: str = Field(description="`models:/NAME/VERSION`, for any MLflow client")
+    created: bool = Field(description="false: an earlier attempt of this run had published already")
+
+
+class Step(StrEnum):
+    """The names under which `python -m argosy.steps` starts each step."""
+
+    STAGE = "stage"
+    TRAIN = "train"
+    ACCURACY_GATE = "accuracy-gate"
+    LATENCY_GATE = "latency-gate"
+    MEMORY_GATE = "memory-gate"
+    PUBLISH = "publish"
+
+
+Contracts = tuple[type[StepInput], type[StepOutput]]
+CONTRACTS: dict[Step, Contracts] = {
+    Step.STAGE: (StageInput, StageOutput),
+    Step.TRAIN: (TrainInput, TrainOutput),
+    Step.ACCURACY_GATE: (AccuracyInput, GateOutput),
+    Step.LATENCY_GATE: (LatencyInput, GateOutput),
+    Step.MEMORY_GATE: (MemoryInput, GateOutput),
+    Step.PUBLISH: (PublishInput, PublishOutput),
+}
+
+RECORD = "record.json"
+TERMINATION_LOG = "ARGOSY_TERMINATION_LOG"
+"""Environment variable that names the file for the last word of a pod: what the node's message says."""
+
+Split = Literal["train", "validation", "test"]
+
+
+def option(field: str) -> str:
+    """A field's name outside Python: `dataset_hash` is `dataset-hash`."""
+    return field.replace("_", "-")
