@@ -1,0 +1,290 @@
+"""Runs a Workflow the way Argo's controller does: templates, nodes, phases, messages.
+
+The engine decides what happens; a PodRunner makes it happen. Each node is one coroutine, so that a DAG task is a
+function that waits for its dependencies.
+"""
+
+import asyncio
+import json
+import os
+import sys
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+
+from argosy.pipelines import status as s
+from argosy.pipelines.expressions.tags import substitute_tree
+from argosy.pipelines.local import inputs, retry, tasks
+from argosy.pipelines.local.artifacts import Repository
+from argosy.pipelines.local.dag import DagExecution
+from argosy.pipelines.local.errors import TemplateError
+from argosy.pipelines.local.interrupt import Interrupt
+from argosy.pipelines.local.locks import Locks
+from argosy.pipelines.local.pod import PodRunner
+from argosy.pipelines.local.podstep import PodStep, Volumes
+from argosy.pipelines.local.scope import compact, layered, workflow_variables
+from argosy.pipelines.local.steps import StepsExecution
+from argosy.pipelines.local.tree import Tree
+from argosy.pipelines.manifest import Arguments, Hook, Json, RetryStrategy, Template, Workflow, convert
+from argosy.pipelines.status import Node, NodeFlag, Status, Value, Values
+
+MAX_DEPTH = 100  # workflow/controller/controller.go: maxStackDepth
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where in the run a template is executed."""
+
+    boundary: Node | None = None
+    limit: asyncio.Semaphore | None = None
+    """How many children of the boundary may be active at once."""
+    depth: int = 0
+    task_variables: tuple[tuple[str, str], ...] = ()
+    """The name of the task or step that asked for it."""
+    captures_result: bool = False
+    flag: NodeFlag | None = None
+
+
+class Engine:
+    """One run of one Workflow."""
+
+    def __init__(
+        self,
+        workflow: Workflow,
+        document: Json,
+        *,
+        tree: Tree,
+        runner: PodRunner,
+        repository: Repository,
+        volumes: Volumes,
+    ) -> None:
+        self.workflow = workflow
+        self.tree = tree
+        self.interrupt = Interrupt()
+        self.variables: dict[str, str] = workflow_variables(workflow, document)
+        self.files: dict[str, s.File] = {}
+        self._templates: dict[str, Json] = {t["name"]: t for t in document["spec"]["templates"]}
+        self._locks = Locks(workflow.metadata.namespace)
+        slots = min(os.cpu_count() or 1, workflow.spec.parallelism or sys.maxsize)
+        self._pods = PodStep(tree, runner, repository, volumes, self.interrupt, slots=slots)
+
+    async def run(self) -> Status:
+        """Run to the end; returns the final status."""
+        status = self.tree.status
+        if status.phase != s.RUNNING:
+            status.phase, status.started_at, status.finished_at, status.message = s.RUNNING, s.now(), None, ""
+        self.tree.save_status()
+        with self.interrupt.after(self.workflow.spec.active_deadline_seconds, "Step exceeded its deadline"):
+            phase, message = await self._entrypoint()
+        phase, message = await self._exit_handler(phase, message)
+        status.phase, status.message, status.finished_at = phase, message, s.now()
+        status.progress = self.progress()
+        self.tree.save_status()
+        return status
+
+    def progress(self) -> str:
+        """`done/total` over all pods."""
+        done = total = 0
+        for node in self.tree.status.nodes.values():
+            if node.type == s.POD:
+                completed, _, all_ = node.progress.partition("/")
+                done, total = done + int(completed), total + int(all_)
+        return f"{done}/{total}"
+
+    def template(self, name: str) -> Json:
+        """A template as the manifest has it. Raises tasks.TaskError for an unknown one."""
+        try:
+            return self._templates[name]
+        except KeyError as error:
+            raise tasks.TaskError(f"template {name!r} not found") from error
+
+    def add_globals(self, outputs: Values | None) -> None:
+        """Outputs with a `globalName` become outputs of the workflow (operator.go:3661)."""
+        if outputs is None:
+            return
+        for parameter in outputs.parameters:
+            if parameter.global_name and parameter.value is not None:
+                self.variables[f"workflow.outputs.parameters.{parameter.global_name}"] = parameter.value
+                self._workflow_outputs().parameters.append(Value(parameter.global_name, parameter.value))
+        for file in outputs.artifacts:
+            if file.global_name:
+                self.files[f"workflow.outputs.artifacts.{file.global_name}"] = file
+
+    async def execute(self, name: str, template: str, arguments: Arguments, place: Place) -> Node:
+        """Execute a template as the node of this name; returns the node, fulfilled.
+
+        A node that is fulfilled already, by the run that is resumed, is returned as it is. Raises TemplateError.
+        """
+        if (known := self.tree.get(name)) and known.is_fulfilled:
+            return known
+        if place.depth >= MAX_DEPTH:
+            raise self._error(name, template, place, "Maximum recursion depth exceeded")
+        try:
+            raw = self.template(template)
+            variables = dict(place.task_variables) | {"node.name": name}
+            if not self._strategy(convert(raw, Template)):
+                variables["pod.name"] = self.tree.pod_name(name, template)
+            ready = inputs.process(raw, arguments, layered(variables, self.variables))
+            typed = convert(ready, Template)
+        except tasks.MISTAKES as error:
+            raise self._error(name, template, place, str(error)) from error
+        async with self._locks.hold(typed.synchronization, lambda message: self._waits(name, typed, place, message)):
+            if strategy := self._strategy(typed):
+                return await self._with_retries(name, ready, typed, strategy, place)
+            return await self._attempt(name, ready, typed, place)
+
+    async def exit_hook(self, hook: Hook | None, node: Node, place: Place, scope: Any) -> None:  # noqa: ANN401 - a Scope
+        """A task's or step's exit handler: runs when the node completed, and changes nothing about it."""
+        if hook is None or not node.is_completed:
+            return
+        name = f"{node.name}.onExit"
+        try:
+            resolved = substitute_tree(msgspec.to_builtins(hook.arguments), scope)
+            await self.execute(
+                name, hook.template, convert(resolved, Arguments), replace(place, flag=NodeFlag(hooked=True))
+            )
+        except (*tasks.MISTAKES, TemplateError):
+            return
+
+    async def _entrypoint(self) -> tuple[str, str]:
+        spec = self.workflow.spec
+        try:
+            node = await self.execute(self.tree.workflow, spec.entrypoint, spec.arguments, Place())
+        except TemplateError as error:
+            return s.ERROR, f"error in entry template execution: {error}"
+        self.add_globals(node.outputs)
+        phase = s.SUCCEEDED if node.phase in (s.SKIPPED, s.OMITTED) else node.phase
+        return phase, self.interrupt.message if node.is_unsuccessful and self.interrupt.message else node.message
+
+    async def _exit_handler(self, phase: str, message: str) -> tuple[str, str]:
+        """The workflow's exit handler runs whatever happened, deadline or stop; its own failure counts."""
+        template = self.workflow.spec.on_exit
+        if not template or self.interrupt.is_final:
+            return phase, message
+        self.interrupt.lift()
+        self.variables |= self._exit_variables(phase)
+        try:
+            name = f"{self.tree.workflow}.onExit"
+            node = await self.execute(name, template, self.workflow.spec.arguments, Place(flag=NodeFlag(hooked=True)))
+        except TemplateError as error:
+            return (s.ERROR, str(error)) if phase == s.SUCCEEDED else (phase, message)
+        if phase == s.SUCCEEDED and node.is_unsuccessful:
+            return node.phase, node.message
+        return phase, message
+
+    def _exit_variables(self, phase: str) -> dict[str, str]:
+        nodes = [node for node in self.tree.status.nodes.values() if node.is_unsuccessful]
+        failures = [
+            {
+                "displayName": node.display_name,
+                "message": node.message,
+                "templateName": node.template_name,
+                "phase": node.phase,
+                "podName": self.tree.pod_name(node.name, node.template_name),
+                "finishedAt": node.finished_at,
+            }
+            for node in nodes
+        ]
+        started = self.tree.status.started_at or s.now()
+        return {
+            "workflow.status": phase,
+            # Argo quotes the JSON once more (operator.go:425), so that it can stand in a JSON text as it is.
+            "workflow.failures": json.dumps(compact(failures)) if failures else "null",
+            "workflow.duration": f"{s.seconds_between(started, ''):f}",
+        }
+
+    def _strategy(self, template: Template) -> RetryStrategy | None:
+        return template.retry_strategy or self.workflow.spec.retry_strategy
+
+    async def _with_retries(
+        self, name: str, ready: Json, template: Template, strategy: RetryStrategy, place: Place
+    ) -> Node:
+        """The node of type Retry and its attempts, one after the other."""
+        node = self.tree.get(name)
+        if node is None or node.type != s.RETRY:
+            node = self._add(name, s.RETRY, s.RUNNING, template, place)
+        attempts: list[Node] = []
+        flag = NodeFlag(hooked=bool(place.flag and place.flag.hooked), retried=True)
+        while True:
+            attempt = f"{name}({len(attempts)})"
+            self.tree.connect(node, attempt)
+            try:
+                variables = retry.attempt_variables(attempts) | {"pod.name": self.tree.pod_name(attempt, template.name)}
+                filled = inputs.substitute(ready, layered(variables, self.variables))
+                last = await self._attempt(attempt, filled, convert(filled, Template), replace(place, flag=flag))
+                attempts.append(last)
+                node.outputs = last.outputs
+                if not last.is_unsuccessful:
+                    return self.tree.mark(node, s.SUCCEEDED)
+                if self.interrupt.is_set:
+                    return self.tree.mark(node, last.phase, self.interrupt.message)
+                decision = retry.decide(strategy, attempts)
+            except tasks.MISTAKES as error:
+                return self.tree.mark(node, s.ERROR, str(error))
+            if isinstance(decision, retry.Final):
+                return self.tree.mark(node, last.phase, decision.message)
+            if decision.seconds:
+                self.tree.mark(node, s.RUNNING, f"Backoff for {decision.seconds:g} seconds")
+                await self.interrupt.wait(decision.seconds)
+                self.tree.mark(node, s.RUNNING)
+
+    async def _attempt(self, name: str, ready: Json, template: Template, place: Place) -> Node:
+        """Execute a template once, without regard to retries."""
+        known = self.tree.get(name)
+        if known and known.is_fulfilled:
+            return known
+        if template.pod:
+            node = known or self._add(name, s.POD, s.PENDING, template, place)
+            await self._pods.run(node, template, place.limit, captures=place.captures_result)
+            self.add_globals(node.outputs)
+            return node
+        async with place.limit or AsyncExitStack():
+            kind = s.DAG if template.dag else s.STEPS
+            node = self._running(name, kind, template, place)
+            inner = Place(
+                boundary=node,
+                limit=asyncio.Semaphore(template.parallelism) if template.parallelism else None,
+                depth=place.depth + 1,
+            )
+            execution = DagExecution if template.dag else StepsExecution
+            await execution(self, node, ready, template, inner).run()
+            self.add_globals(node.outputs)
+            return node
+
+    def _running(self, name: str, kind: str, template: Template, place: Place) -> Node:
+        node = self.tree.get(name)
+        if node is None or node.type != kind:  # a node that waited for a lock has no kind yet
+            return self._add(name, kind, s.RUNNING, template, place)
+        return self.tree.mark(node, s.RUNNING)
+
+    def _waits(self, name: str, template: Template, place: Place, message: str) -> None:
+        """A node that waits for a lock is pending and says for which."""
+        kind = s.POD if template.pod else s.DAG if template.dag else s.STEPS
+        if self._strategy(template):
+            kind = s.RETRY
+        self._add(name, kind, s.PENDING, template, place, message=message)
+
+    def _add(self, name: str, kind: str, phase: str, template: Template, place: Place, *, message: str = "") -> Node:
+        return self.tree.add(
+            name,
+            kind,
+            phase,
+            boundary=place.boundary,
+            template=template.name,
+            message=message,
+            inputs=inputs.values(template),
+            flag=place.flag,
+        )
+
+    def _error(self, name: str, template: str, place: Place, message: str) -> TemplateError:
+        """The node of a template that could not be begun, and what its caller is told."""
+        self.tree.add(
+            name, s.SKIPPED_NODE, s.ERROR, boundary=place.boundary, template=template, message=message, flag=place.flag
+        )
+        return TemplateError(message)
+
+    def _workflow_outputs(self) -> Values:
+        self.tree.status.outputs = self.tree.status.outputs or Values()
+        return self.tree.status.outputs

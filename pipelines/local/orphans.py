@@ -1,0 +1,65 @@
+"""Processes that outlive their parent: found, so that none outlives its pod.
+
+A process that began a session of its own (torchrun's ranks do) survives its parent's death and is no longer in the
+pod's process group. On Linux the runner adopts such processes (prctl(2), PR_SET_CHILD_SUBREAPER) and sees them as its
+children. What a killed runner left is found by the mark that every process of a run carries in its environment.
+"""
+
+import ctypes
+import os
+import sys
+from collections.abc import Container, Iterator
+from contextlib import suppress
+from pathlib import Path
+from signal import SIGKILL
+
+RUN_MARK = "ARGOSY_RUN"
+NODE_MARK = "ARGO_NODE_ID"
+
+_PR_SET_CHILD_SUBREAPER = 36
+_CHILDREN = Path(f"/proc/self/task/{os.getpid()}/children")
+
+
+def adopt() -> None:
+    """Let orphaned descendants become this process's children. Elsewhere than on Linux they stay with init."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def kill_adopted(node_id: str, own: Container[int]) -> None:
+    """Kill what a pod's ended process left behind. `own`: the processes that the runner itself started."""
+    for pid in _adopted(own):
+        is_left = _environment(pid).get(NODE_MARK) == node_id
+        if is_left:
+            os.kill(pid, SIGKILL)
+        os.waitpid(pid, 0 if is_left else os.WNOHANG)
+
+
+def kill_run(run_uid: str) -> int:
+    """Kill every process of a run whose runner was killed; how many there were."""
+    import psutil
+
+    orphans = [psutil.Process(pid) for pid in psutil.pids() if _environment(pid).get(RUN_MARK) == run_uid]
+    others = [process for process in orphans if process.pid != os.getpid()]
+    for process in others:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
+    psutil.wait_procs(others)
+    return len(others)
+
+
+def _adopted(own: Container[int]) -> Iterator[int]:
+    try:
+        pids = map(int, _CHILDREN.read_text().split())
+    except FileNotFoundError:
+        return
+    yield from (pid for pid in pids if pid not in own)
+
+
+def _environment(pid: int) -> dict[str, str]:
+    import psutil
+
+    try:
+        return psutil.Process(pid).environ()
+    except (psutil.Error, OSError):
+        return {}

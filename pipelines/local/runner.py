@@ -1,0 +1,250 @@
+"""Starts, resumes and stops runs on this machine. Its input is a manifest; it never imports a pipeline."""
+
+import asyncio
+import fcntl
+import hashlib
+import os
+import signal
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from argosy.pipelines import manifest as m
+from argosy.pipelines import status as s
+from argosy.pipelines.local import orphans, resume
+from argosy.pipelines.local.artifacts import Repository
+from argosy.pipelines.local.engine import Engine
+from argosy.pipelines.local.podstep import Volumes
+from argosy.pipelines.local.process import Machine, ProcessPods
+from argosy.pipelines.local.store import Home, Journal, RunFolder
+from argosy.pipelines.local.support import examine
+from argosy.pipelines.local.tree import Tree
+from argosy.pipelines.manifest import Json
+from argosy.pipelines.names import NAME_LIMIT, suggestion
+from argosy.pipelines.status import Node, Status
+
+PROJECT = "/argosy/project"
+"""Where images hold the project's code; on this machine that is the project itself."""
+
+STOPPED = "Stopped with strategy 'Stop'"  # Argo's words for a run that a person stopped
+INTERRUPTED = "Interrupted"
+PROGRESS_SECONDS = 1.0
+
+Observer = Callable[[Status], None]
+"""Told the run's status after every change."""
+
+
+class RunError(ValueError):
+    """A run that cannot be started, resumed or stopped, with what to do about it."""
+
+
+@dataclass(frozen=True)
+class Submission:
+    """A manifest that was given a name, values and an identity."""
+
+    text: str
+    document: Json
+    left_out: tuple[str, ...]
+    """Fields of the manifest that mean nothing on one machine."""
+
+    @property
+    def name(self) -> str:
+        return str(self.document["metadata"]["name"])
+
+
+class LocalRuns:
+    """All runs of one project."""
+
+    def __init__(self, project: Path) -> None:
+        self._project = project
+        self.home = Home(project / ".argosy")
+
+    def prepare(self, text: str, parameters: Mapping[str, str], *, again: bool = False) -> Submission:
+        """Name a manifest's run and check that this machine can run it.
+
+        The name is made from the manifest and its values: the same twice is one run, unless `again` asks for another.
+        Raises RunError, ManifestError.
+        """
+        document = m.read(text)
+        workflow = m.view(document)
+        _set_parameters(document, workflow, parameters)
+        name = self._name(workflow, document, again=again)
+        document["metadata"] = {
+            **document["metadata"],
+            "name": name,
+            "namespace": workflow.metadata.namespace or "local",
+            "uid": str(uuid.uuid4()),
+            "creationTimestamp": s.now(),
+        }
+        document["metadata"].pop("generateName", None)
+        findings = examine(m.view(document), document, self._machine("check"))
+        if findings.refused:
+            raise RunError("this manifest cannot be run on one machine:\n" + "\n".join(findings.refused))
+        return Submission(text, document, findings.left_out)
+
+    def start(self, submission: Submission, observer: Observer) -> Status:
+        """Run a submission to its end. Raises RunError if its run exists."""
+        folder = self.home.run(submission.name)
+        if folder.exists:
+            raise RunError(f"run {folder.name} exists; `argosy show {folder.name}` shows it, --again makes another")
+        folder.create(submission.text, submission.document)
+        with _held(folder):
+            return self._run(folder, submission.document, Status(), observer)
+
+    def resume(self, folder: RunFolder, observer: Observer) -> Status:
+        """Go on with a run that did not succeed; what succeeded is not run again. Raises RunError."""
+        with _held(folder):
+            document = folder.workflow()
+            status = msgspec.convert(document.pop("status"), Status)
+            if status.phase == s.SUCCEEDED:
+                raise RunError(f"run {folder.name} has succeeded: there is nothing to resume")
+            orphans.kill_run(document["metadata"]["uid"])
+            resume.forget_unfinished(status)
+            status.phase = s.PENDING
+            folder.fold(document, status)
+            return self._run(folder, document, status, observer)
+
+    def stop(self, folder: RunFolder) -> Status:
+        """Stop a run and wait until it has stopped; its exit handler runs. Raises RunError if it has ended already."""
+        if runner := folder.runner():
+            with suppress(ProcessLookupError):
+                os.kill(runner, signal.SIGTERM)
+            folder.wait()
+        with _held(folder):
+            document = folder.workflow()
+            status = msgspec.convert(document.pop("status"), Status)
+            if runner is None and status.phase in (s.PENDING, s.RUNNING):
+                orphans.kill_run(document["metadata"]["uid"])
+                _close(status, STOPPED)
+                folder.fold(document, status)
+            elif runner is None:
+                raise RunError(f"run {folder.name} has ended already: {status.phase}")
+            return status
+
+    def _run(self, folder: RunFolder, document: Json, status: Status, observer: Observer) -> Status:
+        journal = _ObservedJournal(folder.journal(), status, observer)
+        tree = Tree(folder.name, status, journal)
+        workflow = m.view(document)
+        engine = Engine(
+            workflow,
+            document,
+            tree=tree,
+            runner=ProcessPods(self._machine(document["metadata"]["uid"])),
+            repository=Repository(folder.artifacts, folder.name),
+            volumes=Volumes(self.home, folder, workflow.spec),
+        )
+        try:
+            final = asyncio.run(_supervise(engine, tree, folder))
+        finally:
+            journal.close()
+        folder.fold(document, final)
+        observer(final)
+        return final
+
+    def _machine(self, uid: str) -> Machine:
+        return Machine.of(uid, {PROJECT: self._project})
+
+    def _name(self, workflow: m.Workflow, document: Json, *, again: bool) -> str:
+        base = workflow.metadata.name or workflow.metadata.generate_name.rstrip("-") or "run"
+        content = msgspec.json.encode(document, order="deterministic")
+        name = f"{base[: NAME_LIMIT - 13]}-{hashlib.sha256(content).hexdigest()[:8]}"
+        if not again:
+            return name
+        return next(candidate for n in range(2, 10_000) if not self.home.run(candidate := f"{name}-{n}").exists)
+
+
+class _ObservedJournal:
+    """A journal that also tells an observer."""
+
+    def __init__(self, journal: Journal, status: Status, observer: Observer) -> None:
+        self._journal = journal
+        self._status = status
+        self._observer = observer
+        self.close = journal.close
+
+    def node(self, node: Node) -> None:
+        self._journal.node(node)
+        self._observer(self._status)
+
+    def edge(self, parent: str, child: str) -> None:
+        self._journal.edge(parent, child)
+
+    def status(self, status: Status) -> None:
+        self._journal.status(status)
+        self._observer(status)
+
+
+async def _supervise(engine: Engine, tree: Tree, folder: RunFolder) -> Status:
+    """Run the engine; a signal interrupts it, a second Ctrl-C kills its pods at once."""
+    loop = asyncio.get_running_loop()
+    running = asyncio.ensure_future(engine.run())
+
+    def on_interrupt() -> None:
+        if engine.interrupt.is_final:
+            running.cancel()
+        engine.interrupt.set(INTERRUPTED, final=True)
+
+    loop.add_signal_handler(signal.SIGINT, on_interrupt)
+    loop.add_signal_handler(signal.SIGTERM, engine.interrupt.set, STOPPED)
+    progress = asyncio.ensure_future(_follow_progress(tree, folder))
+    try:
+        return await running
+    except asyncio.CancelledError:
+        _close(tree.status, INTERRUPTED)
+        return tree.status
+    finally:
+        progress.cancel()
+
+
+async def _follow_progress(tree: Tree, folder: RunFolder) -> None:
+    """Copy what running pods say of their progress into their nodes."""
+    while True:
+        await asyncio.sleep(PROGRESS_SECONDS)  # a file that any program may write cannot be waited for portably
+        for node in list(tree.status.nodes.values()):
+            if node.type != s.POD or node.phase != s.RUNNING:
+                continue
+            said = folder.progress(tree.pod_name(node.name, node.template_name))
+            if said and said != node.progress:
+                node.progress = said
+                tree.save(node)
+
+
+def _close(status: Status, message: str) -> None:
+    """Give a run that nobody works on any more its end."""
+    for node in status.nodes.values():
+        if not node.is_fulfilled:
+            node.phase, node.message, node.finished_at = s.FAILED, message, s.now()
+    status.phase, status.message, status.finished_at = s.FAILED, message, s.now()
+
+
+@contextmanager
+def _held(folder: RunFolder) -> Iterator[None]:
+    lock = folder.hold()
+    if lock is None:
+        raise RunError(
+            f"run {folder.name} is running (process {folder.runner()}); `argosy stop {folder.name}` stops it"
+        )
+    with lock:
+        yield
+        fcntl.flock(lock, fcntl.LOCK_UN)
+
+
+def _set_parameters(document: Json, workflow: m.Workflow, values: Mapping[str, str]) -> None:
+    """Give workflow parameters their values. Raises RunError for one that the manifest does not have, or lacks."""
+    declared = {p.name: p for p in workflow.spec.arguments.parameters}
+    for name in values:
+        if name not in declared:
+            raise RunError(f"parameter {name!r}: the manifest has none of this name; {_hint(name, declared)}")
+    for parameter in document["spec"].get("arguments", {}).get("parameters", []):
+        if parameter["name"] in values:
+            parameter["value"] = values[parameter["name"]]
+        if parameter.get("value") is None and "valueFrom" not in parameter:
+            raise RunError(f"parameter {parameter['name']!r} has no value; give one with -p {parameter['name']}=VALUE")
+
+
+def _hint(name: str, declared: Mapping[str, m.Parameter]) -> str:
+    return suggestion(name, declared, f"it has {', '.join(declared) or 'no parameters'}")

@@ -1,0 +1,53 @@
+"""Runs manifests for real, in a project of their own."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import yaml
+
+from argosy.pipelines.local.runner import LocalRuns
+from argosy.pipelines.local.store import RunFolder
+from argosy.pipelines.status import Node, Status
+
+
+@dataclass
+class Ended:
+    """A run that has ended."""
+
+    status: Status
+    folder: RunFolder
+
+    def node(self, display_name: str) -> Node:
+        return next(node for node in self.status.nodes.values() if node.display_name == display_name)
+
+    def phases(self) -> dict[str, str]:
+        return {node.display_name: node.phase for node in self.status.nodes.values()}
+
+    def log(self, display_name: str) -> str:
+        return next(self.folder.pods.glob(f"*-{self.node(display_name).id.rpartition('-')[2]}/main.log")).read_text()
+
+
+@pytest.fixture
+def run(tmp_path):
+    """`run(spec)` runs a Workflow's spec to its end."""
+    runs = LocalRuns(tmp_path)
+
+    def start(spec: dict | str, **parameters: str) -> Ended:
+        spec = yaml.safe_load(spec) if isinstance(spec, str) else spec
+        manifest = {
+            "apiVersion": "argoproj.io/v1alpha1",
+            "kind": "Workflow",
+            "metadata": {"generateName": "test-"},
+            "spec": spec,
+        }
+        submission = runs.prepare(yaml.safe_dump(manifest), parameters, again=True)
+        status = runs.start(submission, lambda _: None)
+        return Ended(status, runs.home.run(submission.name))
+
+    return start
+
+
+@pytest.fixture
+def project(tmp_path) -> Path:
+    return tmp_path
