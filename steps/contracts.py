@@ -5,6 +5,7 @@ output as one file of that name, and `record.json` with all of them, to its outp
 its record has failed. Inputs and outputs are named in kebab-case outside Python (`dataset_hash` is `--dataset-hash`).
 """
 
+import math
 from enum import IntEnum, StrEnum
 from pathlib import Path
 from typing import Annotated, Literal
@@ -121,14 +122,17 @@ class DataInput(StepInput):
 
 
 class TrainInput(DataInput):
-    run: str = Field(min_length=1, description="name of the run: checkpoints live under MODELS/RUN")
+    run: str = Field(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", description="name of the run: checkpoints live under MODELS/RUN"
+    )
     ranks: int = Field(ge=1, description="training processes on this node")
     gpus: int = Field(default=0, ge=0, description="GPUs that must be visible; 0 trains on CPU with gloo")
     seed: int = Field(default=0, ge=0, description="seed of weights, order and augmentation")
     checkpoint_every_seconds: float = Field(gt=0, description="time between two checkpoints")
     checkpoints_kept: int = Field(ge=2, description="newest checkpoints kept; two, since one may be torn")
     hyperparameters: dict[str, str] = Field(
-        default_factory=dict, description="the task's hyperparameters as text: `--hyperparameters.NAME=TEXT`"
+        default_factory=dict,
+        description="the task's hyperparameters as `values.encode` writes them: `--hyperparameters.NAME=TEXT`",
     )
 
 
@@ -157,10 +161,14 @@ class Verdict(Contract):
     gate: str = Field(description="the gate's name in the pipeline")
     answer: Answer
     metric: str = Field(description="what was measured, with its unit: `accuracy`, `p99 latency ms`, `memory MiB`")
-    estimate: float = Field(description="the measured value")
-    bound: float = Field(description="one-sided confidence bound that was compared with the threshold")
+    estimate: FiniteFloat | None = Field(description="the measured value; none: it is not a finite number")
+    bound: FiniteFloat | None = Field(
+        description="one-sided confidence bound that decided; none: too few samples for one"
+    )
     threshold: FiniteFloat
-    margin: float = Field(description="how far the bound is on the good side of the threshold; negative: on the bad")
+    margin: FiniteFloat | None = Field(
+        description="how far the bound is on the good side of the threshold; negative: on the bad; none: no bound"
+    )
     confidence: Share
     samples: int = Field(ge=0)
     reason: str = Field(description="one sentence a person reads in the Argo UI")
@@ -169,6 +177,7 @@ class Verdict(Contract):
 class GateInput(DataInput):
     model: str = Field(description="folder of the exported model, relative to the model store")
     model_hash: str = Field(description="sha256 that the exported model file must have")
+    gpus: int = Field(default=0, ge=0, le=1, description="GPU that must be visible and judges; 0 judges on CPU")
     gate: str = Field(min_length=1, description="the gate's name in the pipeline")
     confidence: Share = Field(description="confidence of the one-sided bound")
 
@@ -176,6 +185,11 @@ class GateInput(DataInput):
 class AccuracyInput(GateInput):
     split: str = Field(default="test", description="split whose samples are judged")
     at_least: Share = Field(description="the accuracy that the lower bound must reach")
+
+
+def requests_needed(quantile: float, confidence: float) -> int:
+    """Fewest requests of which the slowest bounds this quantile of the latency: all are below it with quantile ** n."""
+    return math.ceil(math.log1p(-confidence) / math.log(quantile))
 
 
 class LatencyInput(GateInput):
@@ -186,7 +200,9 @@ class LatencyInput(GateInput):
 
 
 class MemoryInput(GateInput):
-    at_most_mib: FiniteFloat = Field(gt=0, description="MiB that the process may hold at its peak")
+    at_most_mib: FiniteFloat = Field(
+        gt=0, description="MiB that the process may hold at its peak; on the GPU if that judges"
+    )
     batch_size: int = Field(default=1, ge=1, description="samples in one request")
     requests: int = Field(default=100, ge=1, description="requests during which the peak is taken")
 
@@ -201,15 +217,17 @@ class GateOutput(StepOutput):
 
 
 class PublishInput(StepInput):
-    registry: str = Field(min_length=1, description="name of the registered model")
+    registry: str = Field(pattern=r"^[^/:'\"]+$", description="name of the registered model")
     alias: str = Field(min_length=1, description="alias that moves to the new version")
     tracking_uri: str = Field(description="MLflow tracking URI")
     artifacts: str = Field(default="", description="where MLflow keeps files, when its server does not say so itself")
     models: Path = Field(description="the store of checkpoints and exported models")
     model: str = Field(description="folder of the exported model, relative to the model store")
-    model_hash: str
+    model_hash: str = Field(description="sha256 that the exported model file must have")
     run: str = Field(min_length=1, description="name of the run")
-    run_uid: str = Field(min_length=1, description="the run's unique id: the key under which it publishes once")
+    run_uid: str = Field(
+        pattern=r"^[\w.:-]+$", description="the run's unique id: the key under which it publishes once"
+    )
     revision: str = Field(default="", description="git commit of the pipeline")
     dataset: str
     dataset_hash: Md5

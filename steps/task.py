@@ -1,28 +1,35 @@
 """What a user's task is: the part of a training that argosy cannot know.
 
-A pipeline names a task by import string, `package.module:Class`. Both the trainer and the gates make one from its
-hyperparameters and ask it for samples and for the judgement of a prediction.
+A pipeline names a task by import string, `package.module:Class`. Both the trainer and the gates make one as
+`Class(hyperparameters)` and ask it for samples and for the judgement of a prediction.
 """
 
-from collections.abc import Mapping
-from typing import Protocol, runtime_checkable
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol, cast
 
-from pydantic import BaseModel
 from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from argosy.steps import usercode
+from argosy.steps.contracts import ExitCode
+from argosy.steps.errors import StepError
+from argosy.steps.hyperparameters import Hyperparameters
 
 
-@runtime_checkable
 class Task(Protocol):
     """A classification or any other task whose predictions are right or wrong, sample by sample."""
 
-    Hyperparameters: type[BaseModel]
-    """Scalar fields with defaults: each becomes a workflow parameter, shown and editable in the Argo UI. The class
-    belongs in a module without torch, since a pipeline imports it too."""
-
-    hyperparameters: BaseModel
+    @property
+    def hyperparameters(self) -> Hyperparameters:
+        """What the task was made with. The class also names their type, `Class.Hyperparameters`: a subclass of
+        `argosy.steps.hyperparameters.Hyperparameters` in a module without torch, since a pipeline imports it too.
+        """
 
     def model(self) -> nn.Module:
         """A new model. The seed has been set."""
+
+    def optimizer(self, parameters: Iterable[nn.Parameter]) -> Optimizer:
+        """What changes these parameters after each batch."""
 
     def sample(self, members: Mapping[str, bytes]) -> tuple[Tensor, Tensor]:
         """One sample from its WebDataset members, extension -> bytes: an input and a target, both without batch axis.
@@ -35,3 +42,17 @@ class Task(Protocol):
 
     def correct(self, outputs: Tensor, targets: Tensor) -> Tensor:
         """Which samples of a batch were predicted correctly: bool, shape (batch,)."""
+
+
+def made(name: str, hyperparameters: Mapping[str, Any]) -> Task:
+    """The task of this import string.
+
+    Raises StepError (USAGE) when there is no such task, or it does not take these hyperparameters.
+    """
+    task = usercode.imported(name)
+    kind = getattr(task, "Hyperparameters", None)
+    if not (isinstance(task, type) and isinstance(kind, type) and issubclass(kind, Hyperparameters)):
+        raise StepError(
+            ExitCode.USAGE, f"{name}: is no task: it needs a class whose Hyperparameters derive from argosy's"
+        )
+    return cast("Task", task(usercode.hyperparameters(kind, hyperparameters)))

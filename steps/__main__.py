@@ -1,0 +1,48 @@
+"""The entry of every pod: `python -m argosy.steps NAME --field-name=value ...`.
+
+A step's own module is imported only when that step runs: staging needs no torch, a gate no dvc.
+"""
+
+import importlib
+import sys
+from collections.abc import Callable, Sequence
+
+from argosy.steps import arguments, pod
+from argosy.steps.contracts import CONTRACTS, ExitCode, Step, StepInput, StepOutput
+
+RUNS = {
+    Step.STAGE: "argosy.steps.stage.step",
+    Step.TRAIN: "argosy.steps.train.step",
+    Step.ACCURACY_GATE: "argosy.steps.gate.accuracy",
+    Step.LATENCY_GATE: "argosy.steps.gate.latency",
+    Step.MEMORY_GATE: "argosy.steps.gate.memory",
+    Step.PUBLISH: "argosy.steps.publish.step",
+}
+"""Step -> the module whose `run(inputs) -> outputs` does its work."""
+
+USAGE = f"usage: python -m argosy.steps {{{','.join(Step)}}} --NAME=VALUE ...; `NAME --help` lists what a step takes"
+
+
+def main(words: Sequence[str]) -> int:
+    if not words or words[0] in {"-h", "--help"}:
+        sys.stdout.write(f"{USAGE}\n")
+        return ExitCode.OK if words else ExitCode.USAGE
+    name, *rest = words
+    if name not in list(Step):
+        pod.last_word(f"{name}: no such step{arguments.nearest(name, Step)}\n{USAGE}")
+        return ExitCode.USAGE
+    if "-h" in rest or "--help" in rest:
+        sys.stdout.write(f"{arguments.help_text(name, CONTRACTS[Step(name)][0])}\n")
+        return ExitCode.OK
+    return pod.end(lambda: _ran(Step(name), rest))
+
+
+def _ran(step: Step, words: Sequence[str]) -> tuple[StepInput, StepOutput]:
+    inputs = arguments.parsed(CONTRACTS[step][0], words)
+    pod.clear(inputs.output)
+    run: Callable[[StepInput], StepOutput] = importlib.import_module(RUNS[step]).run
+    return inputs, run(inputs)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,54 @@
+"""The share of a split's samples that the exported model predicts correctly."""
+
+import math
+import time
+
+import torch
+
+from argosy.steps import samples
+from argosy.steps.contracts import AccuracyInput, ExitCode, GateOutput
+from argosy.steps.errors import StepError
+from argosy.steps.gate import exported, verdict
+from argosy.steps.gate.bounds import proportion_lower, proportion_upper
+from argosy.steps.gate.exported import Exported
+from argosy.steps.gate.verdict import AT_LEAST, Measurement
+from argosy.steps.samples import Samples
+from argosy.steps.stage import version
+
+BATCH = 256
+
+
+def run(inputs: AccuracyInput) -> GateOutput:
+    """Raises StepError (DATA) when the model or the split is missing, empty or damaged."""
+    started = time.monotonic()
+    model = exported.load(inputs)
+    split = samples.load(model.task, version.data(inputs.cache, inputs.dataset_hash), inputs.split)
+    measured = measure(model, split, inputs.confidence)
+    return verdict.output(verdict.judge(inputs, measured, inputs.at_least, AT_LEAST), started)
+
+
+def measure(model: Exported, split: Samples, confidence: float) -> Measurement:
+    """The accuracy over all samples; NaN when any output is not finite, since such a model is broken."""
+    correct = broken = 0
+    batches = zip(torch.split(split.inputs, BATCH), torch.split(split.targets, BATCH), strict=True)
+    for inputs, targets in batches:
+        outputs = model.request(inputs).cpu()
+        right = model.task.correct(outputs, targets)
+        if right.dtype != torch.bool or right.shape != targets.shape[:1]:
+            shape = tuple(right.shape)
+            raise StepError(
+                ExitCode.CODE, f"correct() gave {right.dtype} of shape {shape}; it must give bool of ({len(targets)},)"
+            )
+        correct += int(right.sum())
+        broken += int((~outputs.isfinite()).flatten(1).any(dim=1).sum())
+    n = len(split)
+    return Measurement(
+        metric="accuracy",
+        unit="",
+        estimate=math.nan if broken else correct / n,
+        lower=proportion_lower(correct, n, confidence),
+        upper=proportion_upper(correct, n, confidence),
+        samples=n,
+        conditions=f"outputs of {broken} of {n} samples hold NaN or infinity" if broken else f"n = {n}",
+        advice="more samples would tell",
+    )

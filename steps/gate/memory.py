@@ -1,0 +1,40 @@
+"""The most memory that is held while the exported model is loaded and serves requests.
+
+A peak is a maximum and no sample of anything: its bounds are the measured value itself.
+"""
+
+import time
+from itertools import islice
+
+from argosy.steps.contracts import GateOutput, MemoryInput
+from argosy.steps.gate import exported, verdict
+from argosy.steps.gate.device import Device
+from argosy.steps.gate.requests import requests
+from argosy.steps.gate.verdict import AT_MOST, Measurement
+
+MIB = 2**20
+
+
+def run(inputs: MemoryInput) -> GateOutput:
+    """Raises StepError (DATA) when the model or the data is missing or damaged."""
+    started = time.monotonic()
+    model = exported.load(inputs)
+    for batch in islice(requests(model, inputs, inputs.batch_size), inputs.requests):
+        model.request(batch)
+    model.device.synchronise()
+    return verdict.output(
+        verdict.judge(inputs, measurement(model.device, inputs), inputs.at_most_mib, AT_MOST), started
+    )
+
+
+def measurement(device: Device, inputs: MemoryInput) -> Measurement:
+    peak = device.peak_bytes() / MIB
+    return Measurement(
+        metric="peak memory" if device.name == "cpu" else "peak GPU memory",
+        unit="MiB",
+        estimate=peak,
+        lower=peak,
+        upper=peak,
+        samples=inputs.requests,
+        conditions=f"over loading and {inputs.requests} requests of {inputs.batch_size}",
+    )

@@ -1,0 +1,27 @@
+"""Requests as a server would meet them: batches of real samples from the test split, over and over."""
+
+from collections.abc import Iterator
+from itertools import cycle
+
+import torch
+from torch import Tensor
+
+from argosy.steps import samples
+from argosy.steps.contracts import GateInput
+from argosy.steps.gate.exported import Exported
+from argosy.steps.stage import version
+
+DISTINCT_SAMPLES = 1024
+"""More would fill memory, which is being measured, and tell nothing new."""
+
+
+def requests(model: Exported, inputs: GateInput, batch_size: int) -> Iterator[Tensor]:
+    """Batches without end, each full. Raises StepError (DATA) when the split has no samples."""
+    folder = version.data(inputs.cache, inputs.dataset_hash)
+    return cycle(batches(samples.load(model.task, folder, "test", limit=DISTINCT_SAMPLES).inputs, batch_size))
+
+
+def batches(inputs: Tensor, size: int) -> list[Tensor]:
+    """All samples in batches of this size; the last is filled up from the front."""
+    indices = torch.arange(-(-len(inputs) // size) * size) % len(inputs)
+    return [inputs[part] for part in torch.split(indices, size)]

@@ -1,0 +1,122 @@
+"""How a step's pod ends: its outputs, its record, its last word and its exit code."""
+
+import errno
+import os
+import signal
+import sys
+import sysconfig
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+
+from argosy.steps import files, values
+from argosy.steps.contracts import (
+    RECORD,
+    TERMINATION_LOG,
+    Answer,
+    ExitCode,
+    GateOutput,
+    StepInput,
+    StepOutput,
+    option,
+)
+from argosy.steps.errors import StepError, Terminated
+
+LAST_WORD_BYTES = 4096  # kubernetes: a container's termination message holds no more
+TERMINATED = 128 + signal.SIGTERM
+INTERRUPTED = 128 + signal.SIGINT
+VERDICTS = {
+    Answer.PASS: ExitCode.OK,
+    Answer.FAIL: ExitCode.GATE_FAILED,
+    Answer.INCONCLUSIVE: ExitCode.GATE_INCONCLUSIVE,
+}
+NO_RIGHTS_OR_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM}
+
+
+def end(step: Callable[[], tuple[StepInput, StepOutput]]) -> int:
+    """Runs a step, writes what it gives or why it gives nothing, and returns the exit code."""
+    signal.signal(signal.SIGTERM, _terminate)
+    try:
+        inputs, outputs = step()
+        write_outputs(inputs.output, outputs)
+    except StepError as error:
+        last_word(error.message)
+        return error.exit_code
+    except Terminated:
+        last_word("stopped by SIGTERM")
+        return TERMINATED
+    except KeyboardInterrupt:
+        last_word("stopped by an interrupt")
+        return INTERRUPTED
+    except Exception as error:  # noqa: BLE001 - the pod's last word must name whatever it was
+        return _uncaught(error)
+    return _verdict(outputs)
+
+
+def clear(folder: Path) -> None:
+    """The output folder is there, and holds no record of an earlier attempt that could be taken for this one's."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / RECORD).unlink(missing_ok=True)
+
+
+def write_outputs(folder: Path, outputs: StepOutput) -> None:
+    """One file for each field, then the record that makes them count."""
+    for field, value in outputs.model_dump(mode="json").items():
+        files.write_text(folder / option(field), values.encode(value))
+    files.write_text(folder / RECORD, outputs.model_dump_json(indent=2) + "\n")
+
+
+def last_word(message: str) -> None:
+    """Says why the step ended, on stderr and where Kubernetes looks for it."""
+    sys.stderr.write(f"{message}\n")
+    path = os.environ.get(TERMINATION_LOG)
+    if not path:
+        return
+    data = message.encode()
+    if len(data) > LAST_WORD_BYTES:
+        data = data[:LAST_WORD_BYTES].decode(errors="ignore").encode()
+    try:
+        # The kubelet mounts this file: it can be written but not replaced.
+        Path(path).write_bytes(data)
+    except OSError as error:
+        sys.stderr.write(f"{path}: cannot hold the termination message: {error.strerror}\n")
+
+
+def described(error: BaseException) -> str:
+    """`ValueError: boom (model.py:12)`: an exception with the innermost line of the user's own code."""
+    name = type(error).__name__
+    text = f"{name}: {error}" if str(error) else name
+    frames = traceback.extract_tb(error.__traceback__)
+    if not frames:
+        return text
+    frame = next((frame for frame in reversed(frames) if _is_users(frame.filename)), frames[-1])
+    return f"{text} ({frame.filename}:{frame.lineno})"
+
+
+def _is_users(filename: str) -> bool:
+    library = tuple(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
+    return not filename.startswith((*library, "<"))
+
+
+def _uncaught(error: Exception) -> int:
+    if isinstance(error, OSError) and error.errno in NO_RIGHTS_OR_SPACE:
+        last_word(f"{error.filename or 'a file'}: {error.strerror}; give the pod that space or right")
+        return ExitCode.CONFIGURATION
+    traceback.print_exception(error)
+    last_word(described(error))
+    return ExitCode.CODE
+
+
+def _verdict(outputs: StepOutput) -> int:
+    if not isinstance(outputs, GateOutput):
+        return ExitCode.OK
+    if outputs.answer is not Answer.PASS:
+        last_word(outputs.verdict.reason)
+    return VERDICTS[outputs.answer]
+
+
+def _terminate(_signal: int, _frame: FrameType | None) -> None:
+    # One is enough: a second must not cut short the cleaning up that the first began.
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    raise Terminated

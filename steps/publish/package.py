@@ -1,0 +1,41 @@
+"""An exported model as a folder that MLflow's pyfunc loads: without pickle, and where argosy is not installed."""
+
+import importlib.util
+import shutil
+from importlib.metadata import version
+from pathlib import Path
+
+from argosy.steps.exported_model import ModelCard
+
+LOADER = "argosy_serving"
+"""Name of the copy of `argosy.steps.serving` inside the package."""
+REQUIREMENTS = ("torch", "numpy")
+
+
+def package(model: Path, card: ModelCard, scratch: Path) -> Path:
+    """Makes the folder inside the scratch folder."""
+    import numpy as np
+    from mlflow import pyfunc
+    from mlflow.models import ModelSignature
+    from mlflow.types import Schema, TensorSpec
+
+    loader = scratch / f"{LOADER}.py"
+    shutil.copyfile(_serving(), loader)
+    pyfunc.save_model(
+        scratch / "model",
+        loader_module=LOADER,
+        data_path=str(model),
+        code_paths=[str(loader)],
+        signature=ModelSignature(inputs=Schema([TensorSpec(np.dtype(card.input_dtype), (-1, *card.input_shape))])),
+        # Given, not inferred: MLflow infers by importing the model in a child process, for seconds.
+        pip_requirements=[f"{name}=={version(name)}" for name in REQUIREMENTS],
+    )
+    return scratch / "model"
+
+
+def _serving() -> Path:
+    """The loader's source, found without importing it and torch."""
+    found = importlib.util.find_spec("argosy.steps.serving")
+    assert found is not None
+    assert found.origin is not None
+    return Path(found.origin)

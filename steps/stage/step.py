@@ -1,0 +1,57 @@
+"""Stage: a DVC-tracked dataset into the node's cache.
+
+Run again, or as the init container of a training pod, it finds the version there and does nothing: DVC is then not
+even imported.
+"""
+
+import time
+from typing import TYPE_CHECKING
+
+from argosy.steps.contracts import StageInput, StageOutput
+from argosy.steps.errors import data_error
+from argosy.steps.stage import version
+from argosy.steps.stage.version import Version
+
+if TYPE_CHECKING:
+    from argosy.steps.stage.resolve import Dataset
+
+
+def run(inputs: StageInput) -> StageOutput:
+    started = time.monotonic()
+    there = version.found(inputs.cache, inputs.expect) if inputs.expect else None
+    staged, fetched = (there, 0) if there else _staged(inputs)
+    return StageOutput(
+        seconds=time.monotonic() - started,
+        dataset_hash=staged.dataset_hash,
+        files=staged.files,
+        bytes=staged.bytes,
+        fetched_bytes=fetched,
+    )
+
+
+def _staged(inputs: StageInput) -> tuple[Version, int]:
+    """The version, and the bytes fetched for it."""
+    from argosy.steps.stage import resolve
+
+    dataset = resolve.resolved(inputs.project, inputs.dataset, inputs.revision)
+    if inputs.expect and inputs.expect.removesuffix(".dir") != dataset.hash.removesuffix(".dir"):
+        raise data_error(
+            f"{inputs.dataset}: has hash {dataset.hash} and not {inputs.expect} as expected; "
+            "give the --revision that the expected hash is from"
+        )
+    if there := version.found(inputs.cache, dataset.hash):
+        return there, 0
+    return _fetched(inputs, dataset)
+
+
+def _fetched(inputs: StageInput, dataset: "Dataset") -> tuple[Version, int]:
+    from argosy.steps.stage import fetch
+
+    remote = fetch.Remote(inputs.project, dataset.remote)
+    with version.staging(inputs.cache) as folder:
+        count, size = fetch.fetch(remote, dataset, folder / version.DATA)
+        staged = Version(
+            dataset=dataset.path, dataset_hash=dataset.hash, revision=dataset.revision, files=count, bytes=size
+        )
+        version.publish(folder, inputs.cache, staged)
+    return staged, size

@@ -1,0 +1,36 @@
+"""The trained model as one program that needs none of the user's code: torch.export, with a free batch axis."""
+
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from argosy.steps import exported_model, files
+from argosy.steps.contracts import ExitCode
+from argosy.steps.errors import StepError
+from argosy.steps.exported_model import ModelCard
+
+
+def export(model: nn.Module, sample: Tensor, task: str, hyperparameters: dict[str, object], target: Path) -> ModelCard:
+    """Puts the model in the target folder, whole. `sample` is one input, without batch axis.
+
+    Raises StepError (CODE) when torch cannot export it.
+    """
+    # Two samples: a batch axis of size one would be taken for a constant (torch.export's 0/1 specialisation).
+    batch = torch.stack([sample, sample])
+    try:
+        program = torch.export.export(model.eval(), (batch,), dynamic_shapes=({0: torch.export.Dim("batch")},))
+    except Exception as error:
+        raise StepError(ExitCode.CODE, f"{task}: torch.export cannot export its model: {error}") from error
+    with files.new_folder(target) as folder:
+        torch.export.save(program, folder / exported_model.PROGRAM)
+        files.sync_file(folder / exported_model.PROGRAM)
+        card = ModelCard(
+            task=task,
+            hyperparameters=hyperparameters,
+            sha256=files.sha256(folder / exported_model.PROGRAM),
+            input_shape=tuple(sample.shape),
+            input_dtype=str(sample.dtype).removeprefix("torch."),
+        )
+        files.write_text(folder / exported_model.CARD, card.model_dump_json(indent=2) + "\n")
+    return card

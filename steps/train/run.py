@@ -1,0 +1,90 @@
+"""A run in the model store.
+
+MODELS/RUN/recipe.json              what is being trained: a run's name stands for one recipe, for ever
+MODELS/RUN/checkpoints/step-*/      see checkpoints.py
+MODELS/RUN/model/                   the exported model
+MODELS/RUN/result.json              there when the training is finished
+MODELS/RUN/lock                     held by the supervisor
+"""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from argosy.steps import exported_model, files
+from argosy.steps.contracts import Contract, ExitCode, Md5, TrainInput, TrainOutput
+from argosy.steps.errors import StepError, configuration_error
+
+MODEL = "model"
+
+
+class Recipe(Contract):
+    """What decides the weights. Ranks and GPUs may change from one attempt to the next."""
+
+    task: str
+    dataset_hash: Md5
+    seed: int
+    hyperparameters: dict[str, str]
+
+
+class Run:
+    """The folder of one run."""
+
+    def __init__(self, inputs: TrainInput) -> None:
+        self.name = inputs.run
+        self.folder = inputs.models / inputs.run
+        self.checkpoints = self.folder / "checkpoints"
+        self.model = self.folder / MODEL
+        self._recipe = Recipe(
+            task=inputs.task,
+            dataset_hash=inputs.dataset_hash,
+            seed=inputs.seed,
+            hyperparameters=inputs.hyperparameters,
+        )
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Nobody else trains the run meanwhile; the kernel frees a dead one's lock. Raises StepError (TEMPORARY)."""
+        self.checkpoints.mkdir(parents=True, exist_ok=True)
+        lock = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield
+        except BlockingIOError:
+            raise StepError(
+                ExitCode.TEMPORARY, f"run {self.name}: another process is training it in {self.folder}; stop that first"
+            ) from None
+        finally:
+            os.close(lock)
+
+    def claim(self) -> None:
+        """The run is of this recipe. Raises StepError (CONFIGURATION) when it was begun with another."""
+        path = self.folder / "recipe.json"
+        if not path.exists():
+            files.write_text(path, self._recipe.model_dump_json(indent=2) + "\n")
+            return
+        begun = Recipe.model_validate_json(path.read_bytes())
+        for field in Recipe.model_fields:
+            before, now = getattr(begun, field), getattr(self._recipe, field)
+            if before != now:
+                raise configuration_error(
+                    f"run {self.name}: was begun with {field} {before} and not {now}; give another --run"
+                )
+
+    def sweep(self) -> None:
+        """Removes what a killed attempt left half made."""
+        for folder in (self.folder, self.checkpoints):
+            files.sweep(folder)
+
+    def result(self) -> TrainOutput | None:
+        """What the finished training gave; None when it is not finished, or its model is not there whole."""
+        try:
+            output = TrainOutput.model_validate_json((self.folder / "result.json").read_bytes())
+            model_hash = files.sha256(self.model / exported_model.PROGRAM)
+        except FileNotFoundError:
+            return None
+        return output if model_hash == output.model_hash else None
+
+    def finish(self, output: TrainOutput) -> None:
+        files.write_text(self.folder / "result.json", output.model_dump_json(indent=2) + "\n")

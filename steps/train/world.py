@@ -1,0 +1,41 @@
+"""The ranks together."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+from torch import distributed
+
+
+@dataclass(frozen=True)
+class World:
+    rank: int
+    size: int
+    device: torch.device
+
+    def summed(self, *numbers: float) -> list[float]:
+        """The sums over all ranks, the same on each."""
+        tensor = torch.tensor(numbers, dtype=torch.float64)
+        distributed.all_reduce(tensor)
+        return [float(number) for number in tensor]
+
+    def agreed(self, number: int) -> int:
+        """Rank 0's number, on every rank."""
+        tensor = torch.tensor(number)
+        distributed.broadcast(tensor, src=0)
+        return int(tensor)
+
+
+@contextmanager
+def joined(*, gpus: bool) -> Iterator[World]:
+    """The rank that torchrun's environment says. Numbers travel by gloo, gradients on GPUs by nccl."""
+    device = torch.device("cuda", int(os.environ["LOCAL_RANK"])) if gpus else torch.device("cpu")
+    if gpus:
+        torch.cuda.set_device(device)
+    distributed.init_process_group("cpu:gloo,cuda:nccl" if gpus else "gloo")
+    try:
+        yield World(distributed.get_rank(), distributed.get_world_size(), device)
+    finally:
+        distributed.destroy_process_group()

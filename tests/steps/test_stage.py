@@ -1,0 +1,291 @@
+"""Staging out of a real DVC remote, with every way in which it can be damaged."""
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import signal
+import stat
+from types import SimpleNamespace
+
+import pytest
+
+from argosy.steps.contracts import ExitCode, StageInput
+from argosy.steps.errors import StepError, Terminated
+from argosy.steps.stage import fetch, version
+from argosy.steps.stage.step import run
+
+DATASET = "data/digits"
+
+
+@pytest.fixture
+def stage(project, tmp_path):
+    """Stages the project's dataset into a cache of the test's own."""
+
+    def call(**changed):
+        inputs = {"dataset": DATASET, "project": project, "cache": tmp_path / "cache", "output": tmp_path / "out"}
+        return run(StageInput(**{**inputs, **changed}))
+
+    return call
+
+
+@pytest.fixture
+def datasets(tmp_path):
+    return tmp_path / "cache/datasets"
+
+
+@pytest.fixture
+def objects(project):
+    """The remote: path in the dataset -> the file that holds its object; `.dir` -> the list."""
+    store = project / "dvc-remote/files/md5"
+    (listing,) = store.glob("*/*.dir")
+    files = {
+        entry["relpath"]: store / entry["md5"][:2] / entry["md5"][2:] for entry in json.loads(listing.read_bytes())
+    }
+    for path in (listing, *files.values()):
+        path.chmod(0o644)
+    return SimpleNamespace(listing=listing, files=files, store=store)
+
+
+def refusal(call, exit_code=ExitCode.DATA, **changed):
+    with pytest.raises(StepError) as caught:
+        call(**changed)
+    assert caught.value.exit_code == exit_code, caught.value.message
+    assert "\n" not in caught.value.message
+    return caught.value.message
+
+
+def nothing_is_left(datasets):
+    return not datasets.exists() or not list(datasets.iterdir())
+
+
+@pytest.fixture
+def relist(project, objects):
+    """Replaces the dataset's list, as DVC would have written it."""
+
+    def replace(entries):
+        raw = json.dumps(entries).encode()
+        digest = hashlib.md5(raw).hexdigest()
+        target = objects.store / digest[:2] / f"{digest[2:]}.dir"
+        target.parent.mkdir(exist_ok=True)
+        target.write_bytes(raw)
+        record = project / "data/digits.dvc"
+        old = f"{objects.listing.parent.name}{objects.listing.name}"
+        lines = record.read_text().replace(old, f"{digest}.dir").splitlines()
+        kept = [line for line in lines if "size:" not in line and "nfiles:" not in line]
+        record.write_text("\n".join(kept) + "\n")
+
+    return replace
+
+
+def test_a_version_is_what_was_added_read_only_and_says_what_it_is(stage, shards, datasets):
+    output = stage()
+    folder = datasets / output.dataset_hash.removesuffix(".dir")
+    assert {path.name: path.read_bytes() for path in (folder / "data").iterdir()} == {
+        path.name: path.read_bytes() for path in shards.iterdir()
+    }
+    said = version.Version.model_validate_json((folder / "version.json").read_bytes())
+    assert (said.dataset, said.dataset_hash) == (DATASET, output.dataset_hash)
+    assert (said.files, said.bytes) == (output.files, output.bytes) == version.measured(folder / "data")
+    modes = {stat.S_IMODE(path.stat().st_mode) for path in [folder, *folder.rglob("*")] if path.is_dir()}
+    assert modes == {0o555}
+    assert {stat.S_IMODE(path.stat().st_mode) for path in folder.rglob("*") if path.is_file()} == {0o444}
+    assert [path.name for path in datasets.iterdir()] == [folder.name]
+
+
+def test_staged_again_nothing_is_fetched(stage):
+    assert stage().fetched_bytes > 0
+    assert stage().fetched_bytes == 0
+
+
+def test_what_is_expected_and_there_needs_neither_project_nor_remote(stage, project):
+    output = stage()
+    shutil.rmtree(project)
+    assert stage(expect=output.dataset_hash).files == output.files
+
+
+def test_another_hash_than_expected_is_refused(stage):
+    assert "not 00000000000000000000000000000000 as expected" in refusal(stage, expect="0" * 32)
+
+
+def test_a_revision_is_read_from_git_and_the_working_tree_stays_as_it_is(stage, project, git, dvc):
+    first = stage()
+    (project / DATASET / "extra.txt").write_text("more")
+    dvc(project, "add", "--quiet", DATASET)
+    dvc(project, "push", "--quiet")
+    git(project, "commit", "--quiet", "--all", "--message=Second")
+    second = stage(revision="HEAD")
+    assert second.files == first.files + 1
+    (project / "uncommitted").write_text("x")
+    assert stage(revision="HEAD~1").dataset_hash == first.dataset_hash
+    assert stage(revision="HEAD~1-dirty").dataset_hash == second.dataset_hash
+    assert (project / "uncommitted").exists()
+
+
+def test_an_unknown_revision_is_refused(stage):
+    assert refusal(stage, revision="nowhere").startswith("revision nowhere: ")
+    assert refusal(stage, revision="--help").startswith("revision --help: ")
+
+
+def test_an_object_never_pushed_is_named_with_all_others(stage, objects, datasets):
+    for name in ("test-0000.tar", "train-0001.tar"):
+        objects.files[name].unlink()
+    message = refusal(stage)
+    assert "test-0000.tar (" in message
+    assert "train-0001.tar (" in message
+    assert "dvc push" in message
+    assert nothing_is_left(datasets)
+
+
+def test_a_missing_list_is_not_an_empty_dataset(stage, objects, datasets):
+    objects.listing.unlink()
+    assert "lacks data/digits (" in refusal(stage)
+    assert nothing_is_left(datasets)
+
+
+@pytest.mark.parametrize("damage", [lambda data: data[:-1], lambda data: data[:700] + b"\x7f" + data[701:]])
+def test_a_damaged_object_is_named_and_nothing_is_published(damage, stage, objects, datasets):
+    path = objects.files["train-0000.tar"]
+    path.write_bytes(damage(path.read_bytes()))
+    path.chmod(0o444)  # the mode that DVC itself trusts
+    message = refusal(stage)
+    assert message.startswith("train-0000.tar: is damaged in DVC remote store: ")
+    assert str(path) in message
+    assert nothing_is_left(datasets)
+
+
+@pytest.mark.parametrize(
+    ("paths", "words"),
+    [
+        (["../../outside"], "is no path inside it"),
+        (["/outside"], "is no path inside it"),
+        (["a//b"], "is no path inside it"),
+        (["./a"], "is no path inside it"),
+        ([""], "is no path inside it"),
+        (["a\0b"], "is no path inside it"),
+        (["a", "a"], "'a' twice"),
+        (["a", "a/b"], "'a' as a file and as a folder"),
+    ],
+)
+def test_a_list_with_unsafe_paths_is_refused_before_anything_is_written(paths, words, stage, relist, datasets):
+    md5 = "d41d8cd98f00b204e9800998ecf8427e"
+    relist([{"md5": md5, "relpath": path} for path in paths])
+    assert words in refusal(stage)
+    assert nothing_is_left(datasets)
+
+
+def test_names_that_differ_in_case_alone_are_refused_where_the_file_system_folds_case(
+    stage, relist, objects, monkeypatch, datasets
+):
+    (entry,) = [entry for entry in json.loads(objects.listing.read_bytes()) if entry["relpath"] == "test-0000.tar"]
+    relist([entry, {**entry, "relpath": "TEST-0000.tar"}])
+    assert stage().files == 2
+    for folder in datasets.iterdir():
+        version.files.remove_folder(folder)
+    monkeypatch.setattr(fetch, "_folds_case", lambda _: True)
+    assert "are one file on this file system" in refusal(stage)
+
+
+def test_one_byte_too_few_on_the_disk_is_refused_with_both_numbers(stage, monkeypatch, datasets):
+    need = stage().bytes
+    version.files.remove_folder(next(datasets.iterdir()))
+    monkeypatch.setattr(fetch.shutil, "disk_usage", lambda _: SimpleNamespace(free=need - 1))
+    message = refusal(stage, ExitCode.CONFIGURATION)
+    assert message.startswith(f"{datasets}: needs {need} bytes and has {need - 1} free")
+    assert nothing_is_left(datasets)
+    monkeypatch.setattr(fetch.shutil, "disk_usage", lambda _: SimpleNamespace(free=need))
+    assert stage().bytes == need
+
+
+def test_a_version_that_lost_a_file_is_not_taken_for_whole(stage, datasets):
+    output = stage()
+    data = datasets / output.dataset_hash.removesuffix(".dir") / "data"
+    data.chmod(0o755)
+    (data / "test-0000.tar").unlink()
+    assert "holds 5 files" in refusal(stage, expect=output.dataset_hash)
+
+
+def test_what_a_killed_stage_left_is_removed_and_what_a_live_one_writes_is_not(stage, datasets):
+    dead, alive = datasets / ".partial-dead", datasets / ".partial-alive"
+    for folder in (dead, alive):
+        (folder / "data").mkdir(parents=True)
+    (dead / "data").chmod(0o555)
+    held = os.open(alive, os.O_RDONLY)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    try:
+        stage()
+        assert not dead.exists()
+        assert alive.exists()
+    finally:
+        os.close(held)
+
+
+def test_a_stage_stopped_in_the_middle_leaves_nothing(stage, monkeypatch, datasets):
+    def stopped(*_):
+        raise Terminated
+
+    monkeypatch.setattr(fetch.Progress, "report", stopped)
+    with pytest.raises(Terminated):
+        stage()
+    assert nothing_is_left(datasets)
+
+
+def test_two_stages_at_once_both_succeed_and_one_publishes(start_step, project, tmp_path, datasets):
+    fields = {"dataset": DATASET, "project": project, "cache": tmp_path / "cache"}
+    both = [start_step("stage", **fields, output=tmp_path / f"out{number}") for number in range(2)]
+    for process in both:
+        _, stderr = process.communicate(timeout=60)
+        assert process.returncode == 0, stderr
+    (folder,) = datasets.iterdir()
+    assert version.found(tmp_path / "cache", folder.name)
+
+
+def test_the_second_to_publish_takes_the_first_ones_version(tmp_path):
+    about = version.Version(dataset="d", dataset_hash="0" * 32, revision="", files=1, bytes=1)
+    with version.staging(tmp_path) as one, version.staging(tmp_path) as other:
+        for folder in (one, other):
+            (folder / "data/x").write_text("x")
+            version.publish(folder, tmp_path, about)
+    assert [path.name for path in (tmp_path / "datasets").iterdir()] == ["0" * 32]
+
+
+def test_a_killed_stage_is_finished_by_the_next(start_step, project, tmp_path, datasets, objects):
+    fifo = objects.files["train-0001.tar"]
+    content = fifo.read_bytes()
+    fifo.unlink()
+    os.mkfifo(fifo)
+    fields = {"dataset": DATASET, "project": project, "cache": tmp_path / "cache", "output": tmp_path / "out"}
+    process = start_step("stage", **fields)
+    with fifo.open("wb"):  # opens when the stage reads this object
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+    assert [path.name[:9] for path in datasets.iterdir()] == [".partial-"]
+    fifo.unlink()
+    fifo.write_bytes(content)
+    assert run(StageInput(**fields)).files == 6
+    assert [path.name[:9] for path in datasets.iterdir()] != [".partial-"]
+    assert len(list(datasets.iterdir())) == 1
+
+
+def test_a_single_file_is_a_dataset_too(stage, project, dvc, datasets):
+    (project / "labels.csv").write_text("a,b\n")
+    dvc(project, "add", "--quiet", "labels.csv")
+    dvc(project, "push", "--quiet")
+    output = stage(dataset="labels.csv")
+    assert (datasets / output.dataset_hash / "data/labels.csv").read_text() == "a,b\n"
+
+
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [
+        ("", "names no default remote"),
+        ("[core]\nremote = gone\n", "gone"),
+        ("[core]\nremote = s\n['remote \"s\"']\nurl = s3://b\n", "dvc-s3"),
+        ("[core]\nremote = s\n['remote \"s\"']\nurl = d\nversion_aware = true\n", "is version-aware"),
+        ("[core\n", "DVC remote"),
+    ],
+)
+def test_a_remote_that_cannot_be_used_is_a_matter_of_configuration(config, words, stage, project):
+    (project / ".dvc/config").write_text(config)
+    assert words in refusal(stage, ExitCode.CONFIGURATION)
