@@ -1,0 +1,144 @@
+"""The project: the data and the task that a manifest names are there. Nothing of the user's is imported."""
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from importlib.machinery import ModuleSpec
+from pathlib import Path, PurePosixPath
+
+from argosy.pipelines import names
+from argosy.pipelines.calls import COMMAND
+from argosy.pipelines.checks.view import Json, View, parameters
+from argosy.pipelines.errors import Problem
+from argosy.pipelines.project import importable
+from argosy.steps import values
+from argosy.steps.contracts import Step
+
+_OUT = re.compile(r"^\s*(?:- )?path: *['\"]?([^'\"\n]+)", re.MULTILINE)
+"""A path in a DVC file; those of dependencies are among them, which errs on the side of running."""
+
+_WHOLE_TAG = re.compile(r"\{\{(inputs|workflow)\.parameters\.([-\w]+)\}\}")
+
+
+def datasets(view: View, project: Path) -> Iterator[Problem]:
+    """DVC's files name every dataset that is staged, and can be read.
+
+    Which out it is exactly, only staging says: here the last part of its path must be there.
+    """
+    texts = {one for call in _calls(view, Step.STAGE) for one in _texts(view, call, "dataset")}
+    for dataset in sorted(str(values.decode(text, str)) for text in texts):
+        recorded: list[str] = []
+        for file in _dvc_files(project, PurePosixPath(dataset)):
+            text = (project / file).read_text(encoding="utf-8")
+            if line := _conflict(text):
+                yield Problem(f"{file}:{line}", "holds a merge conflict", "resolve it, then run `dvc status`")
+                break
+            recorded += _OUT.findall(text)
+        else:
+            if PurePosixPath(dataset).name not in {PurePosixPath(path).name for path in recorded}:
+                known = f"DVC has {', '.join(recorded)}" if recorded else "name it in dvc.yaml, or run `dvc add`"
+                remedy = names.suggestion(dataset, recorded, known)
+                yield Problem(dataset, f"no DVC file in {project} names it", remedy)
+
+
+def _dvc_files(project: Path, dataset: PurePosixPath) -> list[PurePosixPath]:
+    """The files that can record a dataset: its own .dvc file, or the dvc.lock of a folder above it."""
+    folders = list(dataset.parents)
+    candidates = [dataset.with_name(f"{dataset.name}.dvc"), *(folder / "dvc.lock" for folder in folders)]
+    return [file for file in candidates if (project / file).is_file()]
+
+
+def _conflict(text: str) -> int | None:
+    """The line of git's mark for two versions of a file."""
+    marks = (number for number, line in enumerate(text.splitlines(), 1) if line.startswith(("<<<<<<< ", ">>>>>>> ")))
+    return next(marks, None)
+
+
+def tasks(view: View, project: Path) -> Iterator[Problem]:
+    """Every task's class stands in a module that can be found."""
+    for task in sorted({one for call in _calls(view, Step.TRAIN) for one in _texts(view, call, "task")}):
+        module, _, attribute = task.partition(":")
+        with importable(project):
+            spec = _found(module)
+        if spec is None or spec.origin is None or not Path(spec.origin).is_file():
+            yield Problem(task, f"there is no module {module}", f"write it into {project}, or install it")
+            continue
+        if not spec.origin.endswith(".py"):
+            continue
+        try:
+            bound = _bound(ast.parse(Path(spec.origin).read_bytes(), spec.origin))
+        except SyntaxError as error:
+            yield Problem(f"{spec.origin}:{error.lineno}", f"syntax error: {error.msg}", "correct that line")
+            continue
+        if attribute not in bound and "*" not in bound:
+            remedy = names.suggestion(attribute, bound, f"write class {attribute} there")
+            yield Problem(task, f"{spec.origin} has no {attribute}", remedy)
+
+
+def _calls(view: View, step: Step) -> list[Json]:
+    """The templates that start a step of argosy's."""
+    pods = [(one, one.get("container") or {}) for one in view.templates]
+    return [
+        template
+        for template, pod in pods
+        if pod.get("command") == list(COMMAND) and (pod.get("args") or [""])[0] == step
+    ]
+
+
+def _texts(view: View, template: Json, name: str) -> Iterator[str]:
+    """What an argument of a template's can be; what only a run can tell is left out."""
+    prefix = f"--{name}="
+    for word in template["container"]["args"]:
+        if word.startswith(prefix):
+            for text in _replaced(view, template, word.removeprefix(prefix)):
+                if "{{" not in text:
+                    yield text
+
+
+def _replaced(view: View, template: Json, text: str) -> Iterator[str]:
+    tag = _WHOLE_TAG.fullmatch(text)
+    if tag is None:
+        yield text
+    elif tag[1] == "workflow":
+        yield from _value(parameters(view.spec.get("arguments")), tag[2])
+    else:
+        given = [
+            value for one in view.invocations if view.called(one) is template for value in _value(one.arguments, tag[2])
+        ]
+        for value in given or _value(parameters(template.get("inputs")), tag[2]):
+            yield from _replaced(view, template, value) if value != text else ()
+
+
+def _value(held: list[Json], name: str) -> Iterator[str]:
+    for one in held:
+        if one.get("name") == name and isinstance(text := one.get("value", one.get("default")), str):
+            yield text
+
+
+def _found(module: str) -> ModuleSpec | None:
+    """A module's spec. Packages above it are found, not imported, as importlib.util.find_spec would."""
+    path: list[str] | None = None
+    spec: ModuleSpec | None = None
+    parts = module.split(".")
+    for depth in range(1, len(parts) + 1):
+        name = ".".join(parts[:depth])
+        spec = next((one for finder in sys.meta_path if (one := finder.find_spec(name, path))), None)
+        if spec is None:
+            return None
+        path = list(spec.submodule_search_locations or [])
+    return spec
+
+
+def _bound(tree: ast.Module) -> set[str]:
+    """The names that a module gives a meaning to; `*` where it imports all of another's."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.ClassDef(name=name) | ast.FunctionDef(name=name):
+                found.add(name)
+            case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
+                found |= {alias.asname or alias.name for alias in aliases}
+            case ast.Name(id=name, ctx=ast.Store()):
+                found.add(name)
+    return found

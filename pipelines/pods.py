@@ -1,0 +1,104 @@
+"""What argosy's pods have in common: volumes, rights, and which failures are tried again."""
+
+from dataclasses import dataclass, replace
+
+from hera.workflows import Resources as Requirements
+from hera.workflows import RetryPolicy, RetryStrategy, models
+
+from argosy.pipelines.placement import Resources
+from argosy.steps.contracts import FAILURE_CLASSES, RETRIED_EXIT_CODES, ExitCode, FailureClass
+
+ENSURE = "ensure-data"
+"""The init container that puts the dataset into the node's cache, whichever node the pod came to."""
+
+USER = 1000
+"""User and group of every pod; the claims' files are given to this group."""
+
+
+@dataclass(frozen=True)
+class Mount:
+    """A volume and where a container sees it."""
+
+    volume: models.Volume
+    path: str
+    read_only: bool = False
+
+    def as_read_only(self) -> "Mount":
+        return replace(self, read_only=True)
+
+    def model(self) -> models.VolumeMount:
+        assert self.volume.name
+        return models.VolumeMount(name=self.volume.name, mount_path=self.path, read_only=self.read_only or None)
+
+
+def node_folder(name: str, path: str, host_path: str) -> Mount:
+    """A folder of the node itself."""
+    # `Directory` would leave the pod waiting for ever on a node that lacks it.
+    source = models.HostPathVolumeSource(path=host_path, type="DirectoryOrCreate")
+    return Mount(models.Volume(name=name, host_path=source), path)
+
+
+def claim(name: str, path: str, claim_name: str) -> Mount:
+    """A persistent volume that a claim holds."""
+    source = models.PersistentVolumeClaimVolumeSource(claim_name=claim_name)
+    return Mount(models.Volume(name=name, persistent_volume_claim=source), path)
+
+
+def scratch(name: str, path: str, medium: str | None = None) -> Mount:
+    """A folder that lives as long as the pod, on disk or (`Memory`) in memory."""
+    return Mount(models.Volume(name=name, empty_dir=models.EmptyDirVolumeSource(medium=medium)), path)
+
+
+def requirements(resources: Resources) -> Requirements:
+    """Requests equal to limits: Kubernetes' guaranteed class, evicted last and disturbed by nobody."""
+    cpu, memory = str(resources.cpu), resources.memory
+    return Requirements(
+        cpu_request=cpu,
+        cpu_limit=cpu,
+        memory_request=memory,
+        memory_limit=memory,
+        gpus=resources.gpus or None,
+    )
+
+
+def pod_rights() -> models.PodSecurityContext:
+    """Kubernetes' `restricted` pod security, as far as it concerns the pod."""
+    return models.PodSecurityContext(
+        run_as_non_root=True,
+        run_as_user=USER,
+        run_as_group=USER,
+        fs_group=USER,
+        seccomp_profile=models.SeccompProfile(type="RuntimeDefault"),
+    )
+
+
+def container_rights() -> models.SecurityContext:
+    """Kubernetes' `restricted` pod security, as far as it concerns a container."""
+    return models.SecurityContext(
+        allow_privilege_escalation=False,
+        capabilities=models.Capabilities(drop=["ALL"]),
+        read_only_root_filesystem=True,
+    )
+
+
+def retries(*, ensures_data: bool) -> RetryStrategy:
+    """Infrastructure, and nothing else, is tried again.
+
+    An init container's exit code reaches Argo only as the node's message, with -1 in place of main's exit code
+    (argo: workflow/controller/operator.go:1635,1778).
+    """
+    codes = ", ".join(f"'{code}'" for code in sorted(RETRIED_EXIT_CODES))
+    expression = f"lastRetry.status == 'Error' || lastRetry.exitCode in [{codes}]"
+    if ensures_data:
+        lasting = [ExitCode.CODE] + [code for code, kind in FAILURE_CLASSES.items() if kind in _LASTING]
+        listed = "|".join(str(int(code)) for code in sorted(lasting))
+        expression = f"({expression}) && !(lastRetry.message matches '^{ENSURE}: .*[(]exit code ({listed})[)]')"
+    return RetryStrategy(
+        limit=5,
+        retry_policy=RetryPolicy.always,
+        expression=expression,
+        backoff=models.Backoff(duration="5s", factor=models.IntOrString(root=2), cap="5m"),
+    )
+
+
+_LASTING = {FailureClass.CODE, FailureClass.DATA, FailureClass.CONFIGURATION}

@@ -1,0 +1,43 @@
+"""Quantities and durations as text."""
+
+import re
+
+_CPU = re.compile(r"\d+(\.\d{1,3})?|\d+m")
+_BYTES = re.compile(r"\d+(\.\d+)?(k|[KMGTPE]i|[MGTPE])?")
+_DURATION = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)")
+_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def cpu(value: object) -> str:
+    """CPUs as Kubernetes writes them. Raises ValueError."""
+    text = str(value)
+    if isinstance(value, bool) or not _CPU.fullmatch(text) or float(text.rstrip("m")) == 0:
+        raise ValueError(
+            f"{value!r} is no number of CPUs; give a number such as 2 or 0.5, or thousandths such as '500m'"
+        )
+    return text
+
+
+def memory(text: str) -> str:
+    """Bytes as Kubernetes writes them. Raises ValueError.
+
+    Kubernetes also takes `400m`, thousandths of a byte, which is always a slip for `400M` and refused here.
+    """
+    if not _BYTES.fullmatch(text):
+        raise ValueError(f"{text!r} is no amount of memory; give one such as '512Mi' or '4Gi'")
+    return text
+
+
+def seconds(duration: str) -> float:
+    """The seconds of a duration in Go's notation: `90s`, `1m30s`, `2h`, `0`. Raises ValueError."""
+    parts = _DURATION.findall(duration)
+    if duration != "0" and (not parts or "".join(number + unit for number, unit in parts) != duration):
+        raise ValueError(f"{duration!r} is no duration; give one such as '90s', '1m30s' or '2h'")
+    return sum(float(number) * _SECONDS[unit] for number, unit in parts)
+
+
+def duration(text: str) -> str:
+    """A duration longer than none. Raises ValueError."""
+    if seconds(text) == 0:
+        raise ValueError(f"{text!r} is no time at all; give one such as '90s', '1m30s' or '2h'")
+    return text

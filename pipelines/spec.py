@@ -1,0 +1,224 @@
+"""The nouns of a pipeline: what is trained on which data, what it must prove, and where it is published."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, Field, field_validator, model_validator
+
+from argosy.pipelines import names, quantities
+from argosy.pipelines.gates import Gate
+from argosy.pipelines.hyperparameters import Hyperparameter, hyperparameters
+from argosy.pipelines.nouns import Noun
+from argosy.pipelines.placement import Placement, Resources, Storage
+
+if TYPE_CHECKING:
+    from hera.workflows import Workflow, WorkflowTemplate
+
+REGISTRY_FOLDER = "/argosy/registry"
+"""Where the registry's volume is mounted."""
+
+Duration = Annotated[str, AfterValidator(quantities.duration)]
+RegisteredName = Annotated[str, Field(min_length=1, max_length=250, pattern=r"^[^/:\x00-\x1f]+$")]
+
+
+class Dataset(Noun):
+    """Data under DVC. A run pins it by its hash."""
+
+    path: str = Field(
+        pattern=r"^[^/\s][^\x00-\x1f]*$",
+        description="path that dvc.lock or a .dvc file names, relative to the project",
+        examples=["data/digits"],
+    )
+    resources: Resources = Field(
+        default=Resources(cpu=1, memory="1Gi"),
+        description="CPUs and memory of the pod that stages it",
+        examples=[Resources(cpu=1, memory="1Gi")],
+    )
+
+    def __init__(self, path: str, **settings: Any) -> None:  # noqa: ANN401 - checked by pydantic
+        super().__init__(path=path, **settings)
+
+
+class Checkpoints(Noun):
+    """When training saves its state, and how much of it is kept."""
+
+    every: Duration = Field(default="60s", description="time between two checkpoints", examples=["60s"])
+    keep: int = Field(
+        default=2,
+        ge=2,
+        description="number of newest checkpoints kept, two at least since one may be torn",
+        examples=[2],
+    )
+
+
+class Training(Noun):
+    """A task of the user's, trained by torchrun on one node."""
+
+    task: str = Field(
+        pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$",
+        description="task's import string, `module:Class`",
+        examples=["argosy.steps.digits:Digits"],
+    )
+    hyperparameters: BaseModel | None = Field(
+        default=None, description="task's hyperparameters, in a class of its own, without torch", examples=[]
+    )
+    nodes: int = Field(default=1, ge=1, description="number of nodes", examples=[1])
+    ranks_per_node: int = Field(default=1, ge=1, description="number of training processes on a node", examples=[2])
+    resources: Resources = Field(
+        default=Resources(cpu=2, memory="4Gi"),
+        description="CPUs, memory and GPUs of a node's pod",
+        examples=[Resources(cpu=2, memory="4Gi")],
+    )
+    checkpoints: Checkpoints = Field(default=Checkpoints(), description="checkpoints", examples=[Checkpoints()])
+    grace: Duration = Field(
+        default="2m", description="time between SIGTERM and SIGKILL, for a last checkpoint", examples=["2m"]
+    )
+
+    @field_validator("nodes")
+    @classmethod
+    def _is_one(cls, nodes: int) -> int:
+        if nodes > 1:
+            raise ValueError(f"{nodes} nodes cannot be trained on yet; set nodes to 1 and ranks_per_node to more")
+        return nodes
+
+    @field_validator("hyperparameters")
+    @classmethod
+    def _are_scalars(cls, model: BaseModel | None) -> BaseModel | None:
+        if model is not None:
+            hyperparameters(model)
+        return model
+
+    @model_validator(mode="after")
+    def _has_a_gpu_for_each_rank(self) -> "Training":
+        ranks, gpus = self.ranks_per_node, self.resources.gpus
+        if 0 < gpus < ranks:
+            raise ValueError(
+                f"{ranks} ranks_per_node do not fit on {gpus} GPU{'s' * (gpus > 1)}; set ranks_per_node to {gpus}, or "
+                f"resources.gpus to {ranks}"
+            )
+        return self
+
+    @property
+    def tuned(self) -> list[Hyperparameter]:
+        """The hyperparameters as text, each to become a parameter of the workflow."""
+        return hyperparameters(self.hyperparameters) if self.hyperparameters else []
+
+
+class Registry(Noun):
+    """Where a model that passed is published."""
+
+    name: RegisteredName = Field(description="name of the registered model", examples=["digits"])
+    alias: str = Field(
+        default="champion",
+        pattern=r"^[A-Za-z_][\w-]*$",
+        description="alias that moves to the new version",
+        examples=["champion"],
+    )
+    tracking_uri: str = Field(
+        default=f"sqlite:///{REGISTRY_FOLDER}/mlflow.db",
+        description="MLflow server's address, or a database on the registry's volume",
+        examples=["https://mlflow.example.org"],
+    )
+    resources: Resources = Field(
+        default=Resources(cpu=1, memory="2Gi"),
+        description="CPUs and memory of the pod that publishes",
+        examples=[Resources(cpu=1, memory="2Gi")],
+    )
+
+    def __init__(self, name: str, **settings: Any) -> None:  # noqa: ANN401 - checked by pydantic
+        super().__init__(name=name, **settings)
+
+    @field_validator("alias")
+    @classmethod
+    def _is_no_version(cls, alias: str) -> str:
+        # mlflow: utils/validation.py:740
+        if alias.lower() == "latest" or re.fullmatch(r"v\d+", alias, re.IGNORECASE):
+            raise ValueError(f"{alias!r} is a word that MLflow keeps for itself; choose one such as 'champion'")
+        return alias
+
+    @field_validator("tracking_uri")
+    @classmethod
+    def _is_reachable(cls, uri: str) -> str:
+        if re.match(r"https?://[^/]*@", uri):
+            raise ValueError("the address holds credentials; give them to the pod as environment from a Secret instead")
+        if not uri.startswith(("http://", "https://", f"sqlite:///{REGISTRY_FOLDER}/")):
+            raise ValueError(
+                f"{uri!r} is kept nowhere; give an http(s) address, or sqlite:///{REGISTRY_FOLDER}/ and a file name"
+            )
+        return uri
+
+    @property
+    def is_on_volume(self) -> bool:
+        """Whether MLflow's database and files lie on the registry's volume, with no server between."""
+        return self.tracking_uri.startswith("sqlite:")
+
+
+class Pipeline(Noun):
+    """Data, training, gates and registry: staged, trained, judged and published, in that order."""
+
+    name: str = Field(description="name, which begins the name of each run", examples=["digits"])
+    dataset: Dataset = Field(description="data to train on", examples=[Dataset("data/digits")])
+    training: Training = Field(description="training", examples=[])
+    gates: Sequence[Gate] = Field(
+        min_length=1, description="gates that a model must pass: at least one, or anything would be published"
+    )
+    registry: Registry = Field(
+        description="place where a model that passed is published", examples=[Registry("digits")]
+    )
+    image: str = Field(
+        pattern=r"^[^\s{}]+$",
+        description="container image that holds argosy[steps] and the project",
+        examples=["registry.example.org/digits@sha256:..."],
+    )
+    seed: int = Field(default=0, ge=0, description="seed of weights, order and augmentation", examples=[0])
+    description: str = Field(default="", description="line below the title in the Argo UI", examples=["Digits, 8 x 8"])
+    labels: Mapping[str, str] = Field(
+        default={},
+        description="labels of a run, made fit for Kubernetes; the original goes into an annotation",
+        examples=[{"team": "vision"}],
+    )
+    placement: Placement = Field(
+        default=Placement(), description="nodes that the pods may run on", examples=[Placement()]
+    )
+    storage: Storage = Field(default=Storage(), description="caches and claims in the cluster", examples=[Storage()])
+
+    @field_validator("name")
+    @classmethod
+    def _is_dns_name(cls, name: str) -> str:
+        limit = names.NAME_LIMIT - 1 - names.RANDOM_SUFFIX
+        if not names.DNS_NAME.fullmatch(name):
+            raise ValueError(f"{name!r} is no name for a workflow; write {names.dns_name(name) or 'digits'!r}")
+        if len(name) > limit:
+            raise ValueError(f"{name!r} has {len(name)} characters; leave {limit} at most, since a run adds six to it")
+        return name
+
+    @field_validator("gates")
+    @classmethod
+    def _have_names_of_their_own(cls, gates: Sequence[Gate]) -> Sequence[Gate]:
+        twice = [name for name, count in Counter(gate.name for gate in gates).items() if count > 1]
+        if twice:
+            raise ValueError(f"several gates are named {twice[0]!r}; give each a name of its own: name='...-gate'")
+        return gates
+
+    @model_validator(mode="after")
+    def _has_parameters_of_different_names(self) -> "Pipeline":
+        tuned = {one.name for one in self.training.tuned}
+        for gate in self.gates:
+            if gate.parameter in tuned:
+                what = f"{gate.parameter!r} is a hyperparameter and the threshold of {gate.name!r}"
+                raise ValueError(f"{what}; give one of them another name")
+        return self
+
+    def workflow(self) -> "Workflow":
+        """The pipeline as an ordinary Hera Workflow."""
+        from argosy.pipelines.graph import workflow
+
+        return workflow(self)
+
+    def workflow_template(self) -> "WorkflowTemplate":
+        """The pipeline as an ordinary Hera WorkflowTemplate: kept in the cluster, run by name."""
+        from argosy.pipelines.graph import workflow_template
+
+        return workflow_template(self)

@@ -1,0 +1,48 @@
+"""Every noun with something other than its default."""
+
+from argosy.pipelines import (
+    Accuracy,
+    Checkpoints,
+    Dataset,
+    Latency,
+    Memory,
+    Pipeline,
+    Placement,
+    Registry,
+    Resources,
+    Storage,
+    Toleration,
+    Training,
+)
+
+pipeline = Pipeline(
+    name="segments",
+    description="Four GPUs, a local disk and an MLflow server",
+    dataset=Dataset("data/segments", resources=Resources(cpu="500m", memory="512Mi")),
+    training=Training(
+        task="segments.task:Segments",
+        ranks_per_node=4,
+        resources=Resources(cpu=32, memory="256Gi", gpus=4),
+        checkpoints=Checkpoints(every="10m", keep=3),
+        grace="5m",
+    ),
+    gates=[
+        Accuracy(at_least=0.8, confidence=0.99, split="validation"),
+        Accuracy(name="hard-cases-gate", at_least=0.6),
+        Latency(
+            quantile=0.95, at_most_ms=12.5, batch_size=8, requests=500, resources=Resources(cpu=4, memory="8Gi", gpus=1)
+        ),
+        Memory(at_most_mib=4096),
+    ],
+    registry=Registry("segments", alias="candidate", tracking_uri="https://mlflow.example.org"),
+    image="registry.example.org/segments@sha256:" + 64 * "0",
+    seed=20200219,
+    labels={"team": "vision", "branch": "feature/A_b"},
+    placement=Placement(
+        node_selector={"disktype": "nvme"},
+        tolerations=[Toleration(key="nvidia.com/gpu", effect="NoSchedule"), Toleration(key="pool", value="training")],
+    ),
+    storage=Storage(cache="/mnt/nvme/argosy", models_claim="models"),
+)
+
+template = pipeline.workflow_template()

@@ -1,0 +1,54 @@
+"""Argo's own examples are right: the rules find nothing in them but what is known to be refused on purpose."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from argosy.pipelines import documents
+from argosy.pipelines.checks import check_manifest
+from argosy.pipelines.checks.schema import KINDS
+
+MODULE = "github.com/argoproj/argo-workflows/v4@v4.0.5"
+NO_NAME = "there is no name"
+LONG_NAME = "has 61 characters"
+EXPRESSION = "mixes two languages"
+UNUSED = "takes no such argument"
+ON_PURPOSE = {
+    "conditionals.yaml": EXPRESSION,
+    "fun-with-gifs.yaml": "no",  # its generateName stands among its labels
+    "global-parameters-from-configmap-referenced-as-local-variable.yaml": LONG_NAME,
+    "k8s-jobs.yaml": NO_NAME,
+    "synchronization-db-mutex-tmpl-level.yaml": UNUSED,
+    "synchronization-db-tmpl-level.yaml": UNUSED,
+    "synchronization-mutex-tmpl-level.yaml": UNUSED,
+    "synchronization-tmpl-level.yaml": UNUSED,
+}
+
+
+@pytest.fixture(scope="module")
+def examples() -> Path:
+    try:
+        cache = subprocess.run(["go", "env", "GOMODCACHE"], capture_output=True, text=True, check=True).stdout.strip()
+    except FileNotFoundError:
+        pytest.skip("Go is not installed, so Argo's examples cannot be read")
+    folder = Path(cache) / MODULE / "examples"
+    if not folder.is_dir():
+        pytest.skip(f"{MODULE} is not in Go's module cache: go mod download {MODULE}")
+    return folder
+
+
+def test_rules_refuse_no_example_that_argo_runs(examples: Path):
+    checked, refused = 0, {}
+    for file in sorted(examples.rglob("*.yaml")):
+        for document in documents.load_all(file.read_text()):
+            if isinstance(document, dict) and document.get("kind") in KINDS:
+                checked += 1
+                said = [str(one) for one in check_manifest(document)]
+                if said:
+                    refused[file.name] = said
+    assert checked >= 200
+    unexpected = {name: said for name, said in refused.items() if name not in ON_PURPOSE}
+    assert unexpected == {}
+    assert all(ON_PURPOSE[name] in one for name, said in refused.items() for one in said)
+    assert refused.keys() == ON_PURPOSE.keys()

@@ -1,0 +1,100 @@
+"""What a manifest names in the project is there, and nothing of the user's is imported to find out."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from argosy.pipelines import Accuracy, Dataset, Pipeline, Registry, Training
+from argosy.pipelines.checks import check
+from argosy.pipelines.checks.linter import argo_lint
+
+ROOT = Path(__file__).parents[2]
+LOCK = """schema: '2.0'
+stages:
+  prepare:
+    cmd: make
+    outs:
+    - path: data/digits
+      hash: md5
+      md5: 79201b5a2b83bf704d801556482e197a.dir
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "dvc.lock").write_text(LOCK)
+    package = tmp_path / "vision"
+    package.mkdir()
+    (package / "__init__.py").write_text("raise RuntimeError('imported')\n")
+    (package / "tasks.py").write_text(
+        "raise RuntimeError('imported')\nclass Digits: ...\nfrom elsewhere import Other\n"
+    )
+    return tmp_path
+
+
+def problems(project, dataset="data/digits", task="vision.tasks:Digits"):
+    pipeline = Pipeline(
+        name="digits",
+        dataset=Dataset(dataset),
+        training=Training(task=task),
+        gates=[Accuracy(at_least=0.9)],
+        registry=Registry("digits"),
+        image="i",
+    )
+    return [str(problem) for problem in check(pipeline.workflow(), project)]
+
+
+@pytest.mark.parametrize("task", ["vision.tasks:Digits", "vision.tasks:Other", "argosy.steps.digits:Digits"])
+def test_task_is_found_without_importing_it(project, task):
+    assert problems(project, task=task) == []
+
+
+def test_missing_module_is_told(project):
+    assert problems(project, task="vision.task:Digits") == [
+        f"vision.task:Digits: there is no module vision.task; write it into {project}, or install it"
+    ]
+
+
+def test_missing_class_is_told_with_the_nearest(project):
+    assert problems(project, task="vision.tasks:Digit") == [
+        f"vision.tasks:Digit: {project}/vision/tasks.py has no Digit; did you mean Digits?"
+    ]
+
+
+def test_broken_module_is_told_with_its_line(project):
+    (project / "vision" / "tasks.py").write_text("\nclass Digits(:\n")
+    (problem,) = problems(project)
+    assert problem.startswith(f"{project}/vision/tasks.py:2: syntax error: ")
+
+
+def test_dataset_that_no_dvc_file_names_is_told_with_the_nearest(project):
+    assert problems(project, dataset="data/digit") == [
+        f"data/digit: no DVC file in {project} names it; did you mean data/digits?"
+    ]
+
+
+def test_dataset_of_its_own_dvc_file_is_found(project):
+    (project / "raw.tar.dvc").write_text("outs:\n- md5: 79201b5a2b83bf704d801556482e197a\n  path: raw.tar\n")
+    assert problems(project, dataset="raw.tar") == []
+
+
+def test_merge_conflict_is_told_with_its_line(project):
+    lines = LOCK.splitlines()
+    (project / "dvc.lock").write_text("\n".join([*lines[:6], "<<<<<<< HEAD", *lines[6:]]))
+    assert problems(project) == ["dvc.lock:7: holds a merge conflict; resolve it, then run `dvc status`"]
+
+
+def test_linter_of_argo_is_asked_where_it_is_installed(tmp_path, monkeypatch):
+    argo = tmp_path / "argo"
+    asked = 'test "$*" = "lint --offline --output simple -" || exit 3'
+    argo.write_text(f"#!/bin/sh\n{asked}\ncat > /dev/null\necho 'stdin: bad'\nexit 1\n")
+    argo.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
+    assert [str(one) for one in argo_lint("kind: Workflow")] == ["argo lint: bad; see Argo's field reference"]
+
+
+def test_linter_of_argo_is_not_missed(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert shutil.which("argo") is None
+    assert argo_lint("kind: Workflow") == []
