@@ -28,7 +28,7 @@ bench-%: $(READY) dvc-remote  ## Measure one benchmark, such as bench-startup
 	@$(BIN)/python benchmarks/run.py $*
 
 golden: $(READY)  ## Write the committed manifests anew
-	@ARGOSY_REGENERATE=1 $(BIN)/pytest -q tests/pipelines -k golden
+	@ARGOSY_REGENERATE=1 $(BIN)/pytest -q tests/pipelines/test_golden_manifests.py
 
 format: $(READY)  ## Put the code in order
 	@$(BIN)/ruff check --fix
@@ -43,7 +43,7 @@ $(READY): requirements.lock pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@sed -n '/^uv==/,/[^\\]$$/p' requirements.lock > .venv/uv.txt
 	@$(BIN)/python -m pip --quiet --disable-pip-version-check install --require-hashes --requirement .venv/uv.txt
-	@$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements.lock
+	@$(BIN)/uv pip sync --quiet --python $(BIN)/python --compile-bytecode --require-hashes requirements.lock
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --editable .
 	@mkdir -p .dev/argosy
 	@ln -sfn ../../pipelines .dev/argosy/pipelines

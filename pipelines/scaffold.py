@@ -37,12 +37,12 @@ def check_name(name: str) -> None:
 def write(name: str, folder: Path) -> None:
     """The files of a new project. The folder must not exist."""
     for source in TEMPLATE.rglob(f"*{SUFFIX}"):
-        path = folder / _renamed(str(source.relative_to(TEMPLATE)).removesuffix(SUFFIX), name)
+        path = folder / renamed(str(source.relative_to(TEMPLATE)).removesuffix(SUFFIX), name)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(_renamed(source.read_text(encoding="utf-8"), name), encoding="utf-8")
+        path.write_text(renamed(source.read_text(encoding="utf-8"), name), encoding="utf-8")
 
 
-def _renamed(text: str, name: str) -> str:
+def renamed(text: str, name: str) -> str:
     return text.replace(NAME, name).replace(PACKAGE, package_of(name))
 
 
@@ -52,9 +52,10 @@ def _problem(name: str) -> Problem | None:
         what = f"has {len(name)} characters"
         return Problem(name, what, f"leave {NAME_LIMIT} at most, since a run adds six to it")
     if not names.DNS_NAME.fullmatch(name) or not package.isidentifier():
-        near = names.dns_name(name).lstrip("-0123456789")
-        remedy = f"write {near or NAME}"
-        return Problem(repr(name), "is no name: lower-case letters, digits and -, of which a letter comes first", remedy)
+        near = names.dns_name(name).lstrip("-0123456789") or NAME
+        return Problem(
+            repr(name), "is no name: it takes lower-case letters, digits and -, a letter first", f"write {near}"
+        )
     remedy = f"choose another name, such as {name}-model"
     if keyword.iskeyword(package):
         return Problem(name, "is a word of Python's, and no package can have its name", remedy)

@@ -101,7 +101,7 @@ def _tell(target: Path, left: Sequence[Words], reason: str) -> None:
         run = (place.program("argosy"), "run", target.name)
     install = [INSTALL] if left and left[0][0] == "dvc" else []
     commands = [("cd", target.name), *install, *left, run]
-    failed = f", but `{shlex.join(left[0])}` failed: {reason}" if left else ": a pipeline, its task, its data, its tests"
-    click.echo(f"{target.name} is made{failed}\n")
+    state = f"but `{shlex.join(left[0])}` failed: {reason}" if left else "ready to run"
+    click.echo(f"\n{target.name} is made, {state}\n")
     for number, words in enumerate(commands):
         click.echo(f"  {'next' if number == 0 else '':<4}  {shlex.join(words)}")

@@ -5,7 +5,6 @@ function that waits for its dependencies.
 """
 
 import asyncio
-import json
 import os
 import sys
 from contextlib import AsyncExitStack
@@ -15,6 +14,7 @@ from typing import Any
 import msgspec
 
 from argosy.pipelines import status as s
+from argosy.pipelines.expressions.golang import quote
 from argosy.pipelines.expressions.tags import substitute_tree
 from argosy.pipelines.local import inputs, retry, tasks
 from argosy.pipelines.local.artifacts import Repository
@@ -190,8 +190,7 @@ class Engine:
         started = self.tree.status.started_at or s.now()
         return {
             "workflow.status": phase,
-            # Argo quotes the JSON once more (operator.go:425), so that it can stand in a JSON text as it is.
-            "workflow.failures": json.dumps(compact(failures)) if failures else "null",
+            "workflow.failures": quote(compact(failures or None)),  # quoted once more, as in operator.go:428
             "workflow.duration": f"{s.seconds_between(started, ''):f}",
         }
 

@@ -5,6 +5,7 @@ without passing through the runner. What a process leaves behind when it ends is
 """
 
 import asyncio
+import errno
 import os
 import re
 import shutil
@@ -22,7 +23,7 @@ from argosy.pipelines.local.paths import PathMap
 from argosy.pipelines.local.pod import Pod, PodResult
 from argosy.pipelines.manifest import Container, VolumeMount
 
-NOT_FOUND = 64  # what Argo's emissary exits with when it cannot start the command (cmd/argoexec/main.go:30)
+NOT_STARTED = 64  # what Argo's emissary exits with when it cannot start the command (cmd/argoexec/main.go:30)
 RESULT_LIMIT = 256 * 1024  # bytes; Argo keeps the last ones (workflow/executor/executor.go:851)
 TERMINATION_LIMIT = 4096  # bytes (kubelet: MaxContainerTerminationMessageLength)
 LOG_TAIL_BYTES, LOG_TAIL_LINES = 2048, 80  # kubelet: terminationMessagePolicy FallbackToLogsOnError
@@ -79,16 +80,21 @@ class ProcessPods:
             if command is None:
                 message = f'failed to find name in PATH: exec: "{argv[0]}": executable file not found in $PATH'
                 _termination_log(pod, container).write_text(message)
-                return NOT_FOUND
-            process = subprocess.Popen(  # noqa: ASYNC220 - starts in a millisecond; its end is waited for below
-                [command, *argv[1:]],
-                cwd=folder,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=log,
-                start_new_session=True,
-            )
+                return NOT_STARTED
+            try:
+                process = subprocess.Popen(  # noqa: ASYNC220 - starts in a millisecond; its end is waited for below
+                    [command, *argv[1:]],
+                    cwd=folder,
+                    env=environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=log,
+                    start_new_session=True,
+                )
+            except OSError as error:  # an argument of more than 128 KiB (execve(2), MAX_ARG_STRLEN), a broken program
+                remedy = "; pass large values as an artifact" if error.errno == errno.E2BIG else ""
+                _termination_log(pod, container).write_text(f"cannot start {argv[0]}: {error.strerror}{remedy}")
+                return NOT_STARTED
         self._processes.add(process.pid)
         code = await self._end(pod, process, stop)
         if captures:

@@ -12,7 +12,6 @@ from argosy.pipelines import cli
 from argosy.pipelines.graph import PIPELINE_LABEL as COMPILED_LABEL
 from argosy.pipelines.runs import PIPELINE_LABEL
 
-ARGOSY = Path(sys.executable).with_name("argosy")
 FLAGS = Path(__file__).with_name("cli_flags.txt")
 WORKFLOW = """
 apiVersion: argoproj.io/v1alpha1
@@ -31,7 +30,7 @@ with Workflow(generate_name="hello-", entrypoint="main") as workflow:
 """
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def project(tmp_path, monkeypatch):
     (tmp_path / "pyproject.toml").touch()
     (tmp_path / "hello.yaml").write_text(WORKFLOW)
@@ -39,20 +38,6 @@ def project(tmp_path, monkeypatch):
     (tmp_path / "pipelines" / "greet.py").write_text(HERA)
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def argosy(*words, stdin="", **environment):
-    import os
-
-    return subprocess.run(
-        [ARGOSY, *words],
-        input=stdin,
-        capture_output=True,
-        text=True,
-        check=False,
-        env=os.environ | environment,
-        timeout=60,
-    )
 
 
 def commands():
@@ -92,20 +77,20 @@ finally:
 
 
 @pytest.mark.parametrize("name", cli.COMMANDS)
-def test_help_of_every_command_has_an_example_and_fits_a_line_in_the_list(name):
+def test_help_of_every_command_has_an_example_and_fits_a_line_in_the_list(argosy, name):
     command = commands()[name]
     assert argosy(name, "-h").stdout == argosy(name, "--help").stdout
     assert f"Example: argosy {name}" in command.epilog
     assert not command.get_short_help_str(limit=60).endswith("...")
 
 
-def test_the_help_tells_exit_codes_and_completion():
+def test_the_help_tells_exit_codes_and_completion(argosy):
     told = argosy("--help").stdout
     assert "3    a gate said no" in told
     assert "_ARGOSY_COMPLETE=bash_source argosy" in told
 
 
-def test_the_version_is_the_packages():
+def test_the_version_is_the_packages(argosy):
     from importlib.metadata import version
 
     assert argosy("--version").stdout == f"argosy {version('argosy')}\n"
@@ -136,7 +121,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize(("words", "told"), MISTAKES.values(), ids=MISTAKES)
-def test_a_mistake_is_one_line_with_its_remedy_and_exit_code_2(words, told):
+def test_a_mistake_is_one_line_with_its_remedy_and_exit_code_2(argosy, words, told):
     done = argosy(*words)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("argosy: ")
@@ -157,20 +142,20 @@ BROKEN_MANIFESTS = {
 
 
 @pytest.mark.parametrize(("text", "told"), BROKEN_MANIFESTS.values(), ids=BROKEN_MANIFESTS)
-def test_a_manifest_that_cannot_run_is_refused_before_anything_starts(project, text, told):
-    done = argosy("run", "-", stdin=text)
+def test_a_manifest_that_cannot_run_is_refused_before_anything_starts(argosy, project, text, told):
+    done = argosy("run", "-", input=text)
     assert done.returncode == 2
     assert all(line.startswith("argosy: ") for line in done.stderr.splitlines())
     assert told in done.stderr
     assert not (project / ".argosy").exists()
 
 
-def test_bytes_that_are_no_text_are_no_manifest(project):
+def test_bytes_that_are_no_text_are_no_manifest(argosy, project):
     (project / "x.yaml").write_bytes(b"\xff\xfe\x00")
     assert argosy("run", "x.yaml").stderr == "argosy: x.yaml is no text; name a manifest in YAML or JSON\n"
 
 
-def test_a_users_python_error_is_told_with_its_line_and_without_a_traceback(project):
+def test_a_users_python_error_is_told_with_its_line_and_without_a_traceback(argosy, project):
     (project / "pipelines" / "greet.py").write_text("Pipeline(\n)\n")
     done = argosy("run", "greet")
     assert done.returncode == 2
@@ -179,7 +164,7 @@ def test_a_users_python_error_is_told_with_its_line_and_without_a_traceback(proj
     assert "Traceback" not in done.stderr
 
 
-def test_a_file_in_the_way_is_told_in_one_line(project):
+def test_a_file_in_the_way_is_told_in_one_line(argosy, project):
     (project / ".argosy").write_text("in the way")
     done = argosy("run", "hello.yaml")
     assert "Traceback" not in done.stderr, done.stderr
@@ -189,7 +174,7 @@ def test_a_file_in_the_way_is_told_in_one_line(project):
 # ---------------------------------------------------------------------------------------------- compile, check
 
 
-def test_compile_prints_the_manifest_or_writes_the_same_bytes(project):
+def test_compile_prints_the_manifest_or_writes_the_same_bytes(argosy, project):
     printed = argosy("compile", "greet").stdout
     assert "kind: Workflow" in printed
     assert argosy("compile", "pipelines/greet.py:workflow", "-o", "out.yaml").returncode == 0
@@ -197,13 +182,13 @@ def test_compile_prints_the_manifest_or_writes_the_same_bytes(project):
     assert sorted(path.name for path in project.glob("*out*")) + list(project.glob(".*.part")) == ["out.yaml"]
 
 
-def test_a_pipelines_name_is_found_from_any_folder_of_the_project(project, monkeypatch):
+def test_a_pipelines_name_is_found_from_any_folder_of_the_project(argosy, project, monkeypatch):
     (project / "deep" / "er").mkdir(parents=True)
     monkeypatch.chdir(project / "deep" / "er")
     assert argosy("compile", "greet").returncode == 0
 
 
-def test_check_says_ok_with_counts_and_names_what_it_checked_against(monkeypatch):
+def test_check_says_ok_with_counts_and_names_what_it_checked_against(argosy, monkeypatch):
     monkeypatch.setenv("PATH", "/usr/bin")
     said = "ok: 1 template and 0 tasks checked, by argosy's rules, Argo's schema (Hera's models)"
     for words in (["greet"], ["hello.yaml"]):
@@ -211,7 +196,7 @@ def test_check_says_ok_with_counts_and_names_what_it_checked_against(monkeypatch
         assert (done.returncode, done.stdout) == (0, f"{said}; not by argo lint: there is no argo on PATH\n")
 
 
-def test_check_prints_every_problem_and_ends_with_1(project):
+def test_check_prints_every_problem_and_ends_with_1(argosy, project):
     bad = WORKFLOW.replace("entrypoint: main", "entrypoint: man").replace(
         "generateName: hello-", "generateName: He_llo-"
     )
@@ -224,7 +209,7 @@ def test_check_prints_every_problem_and_ends_with_1(project):
     assert [set(problem) for problem in told["problems"]] == [{"where", "what", "remedy"}] * 2
 
 
-def test_check_of_a_file_that_cannot_be_loaded_is_a_problem_of_the_file(project):
+def test_check_of_a_file_that_cannot_be_loaded_is_a_problem_of_the_file(argosy, project):
     (project / "pipelines" / "greet.py").write_text("Workflow(")
     done = argosy("check", "greet")
     assert done.returncode == 1
@@ -232,7 +217,7 @@ def test_check_of_a_file_that_cannot_be_loaded_is_a_problem_of_the_file(project)
     assert done.stdout.splitlines()[-1].startswith("1 problem, by ")
 
 
-def test_argo_lint_is_run_where_there_is_an_argo(project, monkeypatch):
+def test_argo_lint_is_run_where_there_is_an_argo(argosy, project, monkeypatch):
     folder = project / "bin"
     folder.mkdir()
     (folder / "argo").write_text("#!/bin/sh\ncat >/dev/null\necho 'x.yaml: linted badly'\nexit 1\n")
@@ -247,12 +232,6 @@ def test_argo_lint_is_run_where_there_is_an_argo(project, monkeypatch):
 # ---------------------------------------------------------------------------------------------- completion
 
 
-def completed(*words):
-    line = " ".join(["argosy", *words])
-    done = argosy(_ARGOSY_COMPLETE="bash_complete", COMP_WORDS=line, COMP_CWORD=str(len(words)))
-    return [item.partition(",")[2] for item in done.stdout.splitlines()]
-
-
-def test_the_shell_completes_commands_and_pipelines():
+def test_the_shell_completes_commands_and_pipelines(completed):
     assert completed("re") == ["resume"]
     assert completed("run", "g") == ["greet"]

@@ -122,6 +122,13 @@ def test_of_several_attempts_only_the_outcome_is_a_failure(node, workflow):
     assert [step.pod.name for step in view(workflow(*retried, *failed)).failures()] == ["run.b(1)"]
 
 
+def test_of_a_retried_dag_only_the_last_attempt_is_told(node, workflow):
+    nodes = [node("run.a", "Failed", kind="Retry")]
+    for attempt in ("run.a(0)", "run.a(1)"):
+        nodes += [node(attempt, "Failed", kind="DAG"), node(f"{attempt}.b", "Failed", boundary=attempt)]
+    assert [step.node.name for step in view(workflow(*nodes, phase="Failed")).failures()] == ["run.a(1).b"]
+
+
 @pytest.mark.parametrize(
     ("codes", "is_verdict"), [((80,), True), ((80, 81), True), ((80, 1), False), ((80, None), False), ((), False)]
 )

@@ -4,6 +4,7 @@ import itertools
 import threading
 import time
 
+import msgspec
 import pytest
 from rich.text import Text
 
@@ -286,27 +287,24 @@ def test_lines_of_a_resumed_run_leave_out_what_it_keeps(node, workflow):
 
 
 def view_status(document):
-    import msgspec
-
     return msgspec.convert(document["status"], Status)
 
 
 def test_an_observer_returns_at_once_however_slow_the_drawing_is_and_the_last_change_is_drawn():
-    drawn, gate = [], threading.Event()
+    drawn = []
 
     def draw(status):
-        gate.wait(10)
+        time.sleep(0.05)
         drawn.append(status.message)
 
     with Watcher(draw) as watcher:
         began = time.monotonic()
-        for number in range(100_000):
+        for number in range(200):
             watcher(Status(message=str(number)))
         took = time.monotonic() - began
-        gate.set()
-    assert took < 2
-    assert drawn[-1] == "99999"
-    assert len(drawn) <= 3
+    assert took < 2  # 200 drawings would take 10 s
+    assert drawn[-1] == "199"
+    assert len(drawn) <= 5
 
 
 def test_a_clock_is_drawn_although_nothing_changes():
