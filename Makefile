@@ -52,7 +52,7 @@ $(READY): requirements.lock pyproject.toml
 
 # The reference dataset, prepared and pushed to the folder that is the default DVC remote.
 dvc-remote: dvc.yaml dvc.lock $(READY)
-	@$(BIN)/dvc repro --quiet
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/dvc repro --quiet
 	@$(BIN)/dvc push --quiet
 	@touch $@
 

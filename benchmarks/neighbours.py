@@ -29,11 +29,11 @@ class Neighbour:
 
     @property
     def version(self) -> str:
-        return re.findall(rf"^{self.name}==(\S+)$", self._pins.read_text(), re.MULTILINE)[0]
+        return str(re.findall(rf"^{self.name}==(\S+)$", self._pins.read_text(), re.MULTILINE)[0])
 
     def install(self) -> str:
         """Bring its environment to its pins; returns why that failed, or nothing."""
-        print(f"  installing {self.name} {self.version} into {self._environment.relative_to(ROOT)}", flush=True)
+        print(f"  preparing {self.name} {self.version} into {self._environment.relative_to(ROOT)}", flush=True)
         make = [UV, "venv", "--quiet", "--allow-existing", "--python", sys.executable, str(self._environment)]
         fill = [UV, "pip", "sync", "--quiet", "--compile-bytecode", "--python", str(self._python), str(self._pins)]
         for command in (make, fill):

@@ -14,7 +14,6 @@ from argosy.steps.contracts import Step, option
 ENTRYPOINT = "pipeline"
 TITLE = "workflows.argoproj.io/title"
 DESCRIPTION = "workflows.argoproj.io/description"
-PIPELINE_LABEL = "argosy/pipeline"
 
 
 def workflow(pipeline: Pipeline) -> Workflow:
@@ -33,7 +32,7 @@ def _definition(pipeline: Pipeline) -> dict[str, Any]:
     description = {DESCRIPTION: pipeline.description} if pipeline.description else {}
     tasks, pods = _tasks(pipeline)
     return {
-        "labels": {PIPELINE_LABEL: pipeline.name, **labels},
+        "labels": {names.PIPELINE_LABEL: pipeline.name, **labels},
         "annotations": {TITLE: pipeline.name, **description, **altered},
         "arguments": models.Arguments(parameters=_parameters(pipeline)),
         "entrypoint": ENTRYPOINT,

@@ -13,17 +13,10 @@ import msgspec
 
 from argosy.pipelines import status as s
 from argosy.pipelines.manifest import Json
-from argosy.pipelines.status import Node, Status
-
-INTERRUPTED = "Interrupted"
-"""The message of a run that its user interrupted; here also the phase of what nobody works on any more."""
-
-PIPELINE_LABEL = "argosy/pipeline"
-"""Label of the workflows that argosy compiled."""
+from argosy.pipelines.status import INTERRUPTED, Node, Status
 
 _ATTEMPT = re.compile(r"\(\d+\)$")
 _LOOP_CHILD = re.compile(r"(.+?)\(\d+:.*\)", re.DOTALL)
-_POD_NAME_PREFIX = 242  # util/pod_name.go:50
 
 
 class Logs(Protocol):
@@ -166,13 +159,6 @@ def view(workflow: Json, status: Status | None = None, *, is_abandoned: bool = F
         parameters={one["name"]: str(one.get("value", "")) for one in arguments.get("parameters") or []},
         steps=_Forest(status, is_abandoned=is_abandoned).steps(),
     )
-
-
-def pod_name(run: str, node: Node) -> str:
-    """The name of a node's pod (util/pod_name.go:50): the hash is that of the node's identifier."""
-    if node.id == run:
-        return run
-    return f"{f'{run}-{node.template_name}'[:_POD_NAME_PREFIX]}-{node.id.rpartition('-')[2]}"
 
 
 class _Forest:

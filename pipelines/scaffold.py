@@ -15,7 +15,6 @@ SUFFIX = "-tpl"
 NAME, PACKAGE = "my-model", "my_model"
 """What the template calls itself and its package."""
 
-NAME_LIMIT = names.NAME_LIMIT - 1 - names.RANDOM_SUFFIX
 FOLDERS = {"build", "data", "dist", "pipelines", "tests"}
 """What else lies in a project beside its package."""
 
@@ -48,9 +47,9 @@ def renamed(text: str, name: str) -> str:
 
 def _problem(name: str) -> Problem | None:
     package = package_of(name)
-    if len(name) > NAME_LIMIT:
+    if len(name) > names.PIPELINE_NAME_LIMIT:
         what = f"has {len(name)} characters"
-        return Problem(name, what, f"leave {NAME_LIMIT} at most, since a run adds six to it")
+        return Problem(name, what, f"leave {names.PIPELINE_NAME_LIMIT} at most, since a run adds six to it")
     if not names.DNS_NAME.fullmatch(name) or not package.isidentifier():
         near = names.dns_name(name).lstrip("-0123456789") or NAME
         return Problem(

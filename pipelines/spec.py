@@ -187,7 +187,7 @@ class Pipeline(Noun):
     @field_validator("name")
     @classmethod
     def _is_dns_name(cls, name: str) -> str:
-        limit = names.NAME_LIMIT - 1 - names.RANDOM_SUFFIX
+        limit = names.PIPELINE_NAME_LIMIT
         if not names.DNS_NAME.fullmatch(name):
             raise ValueError(f"{name!r} is no name for a workflow; write {names.dns_name(name) or 'digits'!r}")
         if len(name) > limit:

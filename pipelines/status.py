@@ -12,6 +12,9 @@ from msgspec import field
 PENDING, RUNNING, SUCCEEDED = "Pending", "Running", "Succeeded"
 FAILED, ERROR, SKIPPED, OMITTED = "Failed", "Error", "Skipped", "Omitted"
 
+INTERRUPTED = "Interrupted"
+"""The message of a run that its user interrupted; to a reader also the phase of what nobody works on any more."""
+
 FULFILLED = frozenset((SUCCEEDED, FAILED, ERROR, SKIPPED, OMITTED))
 UNSUCCESSFUL = frozenset((FAILED, ERROR))
 

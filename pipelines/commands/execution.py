@@ -10,8 +10,8 @@ from argosy.pipelines.commands import place
 from argosy.pipelines.commands.logfiles import LogFiles
 from argosy.pipelines.commands.output import print_json
 from argosy.pipelines.manifest import Json
-from argosy.pipelines.runs import INTERRUPTED, Run, view
-from argosy.pipelines.status import SUCCEEDED, Status
+from argosy.pipelines.runs import Run, view
+from argosy.pipelines.status import INTERRUPTED, SUCCEEDED, Status
 from argosy.pipelines.views import structured
 from argosy.pipelines.views.lines import Lines
 from argosy.pipelines.views.run import summary

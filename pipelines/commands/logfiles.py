@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from argosy.pipelines import status as s
 from argosy.pipelines.commands.place import shown
-from argosy.pipelines.runs import Step, pod_name
+from argosy.pipelines.names import pod_name
+from argosy.pipelines.runs import Step
 
 if TYPE_CHECKING:
     from argosy.pipelines.local.store import RunFolder
@@ -23,7 +24,7 @@ class LogFiles:
         self._pods = folder.pods
 
     def path(self, node: "Node") -> Path:
-        return self._pods / pod_name(self._run, node) / "main.log"
+        return self._pods / pod_name(self._run, node.name, node.template_name) / "main.log"
 
     def tail(self, node: "Node", lines: int) -> list[str]:
         """The last lines. A line that was written over with a carriage return, as bars do, counts as written last."""

@@ -83,7 +83,7 @@ def _submission(runs: "LocalRuns", text: str, values: dict[str, str], *, again: 
 
 def _encoded(given: dict[str, str], document: "Json") -> dict[str, str]:
     """Values as argosy's steps read them, kept from Argo's substitution; any other workflow gets them as they are."""
-    from argosy.pipelines.runs import PIPELINE_LABEL
+    from argosy.pipelines.names import PIPELINE_LABEL
     from argosy.steps import values
 
     if PIPELINE_LABEL not in document["metadata"].get("labels", {}):

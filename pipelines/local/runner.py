@@ -25,13 +25,12 @@ from argosy.pipelines.local.support import examine
 from argosy.pipelines.local.tree import Tree
 from argosy.pipelines.manifest import Json
 from argosy.pipelines.names import NAME_LIMIT, suggestion
-from argosy.pipelines.status import Node, Status
+from argosy.pipelines.status import INTERRUPTED, Node, Status
 
 PROJECT = "/argosy/project"
 """Where images hold the project's code; on this machine that is the project itself."""
 
 STOPPED = "Stopped with strategy 'Stop'"  # Argo's words for a run that a person stopped
-INTERRUPTED = "Interrupted"
 PROGRESS_SECONDS = 1.0
 
 Observer = Callable[[Status], None]

@@ -2,6 +2,7 @@
 
 from typing import Protocol
 
+from argosy.pipelines import names
 from argosy.pipelines import status as s
 from argosy.pipelines.status import Node, NodeFlag, Status, Values
 
@@ -98,22 +99,10 @@ class Tree:
         self._recorder.status(self.status)
 
     def node_id(self, name: str) -> str:
-        """workflow_types.go:3751."""
-        return name if name == self.workflow else f"{self.workflow}-{fnv1a(name)}"
+        return names.node_id(self.workflow, name)
 
     def pod_name(self, node: str, template: str) -> str:
-        """util/pod_name.go:50: the prefix is cut so that the name keeps to Kubernetes' 253 characters."""
-        if node == self.workflow:
-            return self.workflow
-        return f"{f'{self.workflow}-{template}'[:242]}-{fnv1a(node)}"
-
-
-def fnv1a(text: str) -> int:
-    """The 32-bit FNV-1a hash, http://www.isthe.com/chongo/tech/comp/fnv/."""
-    value = 0x811C9DC5
-    for byte in text.encode():
-        value = (value ^ byte) * 0x01000193 & 0xFFFFFFFF
-    return value
+        return names.pod_name(self.workflow, node, template)
 
 
 def _display_name(name: str, boundary: Node | None) -> str:

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from argosy.pipelines import status as s
-from argosy.pipelines.runs import INTERRUPTED, Run, Step
+from argosy.pipelines.runs import Run, Step
+from argosy.pipelines.status import INTERRUPTED
 from argosy.pipelines.views.words import amount, clean, one_line, size
 from argosy.steps import values
 

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from argosy.pipelines import status as s
-from argosy.pipelines.runs import INTERRUPTED, Logs, Run, Step
+from argosy.pipelines.runs import Logs, Run, Step
+from argosy.pipelines.status import INTERRUPTED
 from argosy.pipelines.views import tree
 from argosy.pipelines.views.answers import kind
 from argosy.pipelines.views.words import SIGNS, Paint, clean, duration, one_line

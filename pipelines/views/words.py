@@ -8,7 +8,7 @@ from typing import IO
 import click
 
 from argosy.pipelines import status as s
-from argosy.pipelines.runs import INTERRUPTED
+from argosy.pipelines.status import INTERRUPTED
 
 Paint = Callable[[str, str], str]
 """Text and the name of a colour -> the text to print."""

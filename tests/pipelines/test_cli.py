@@ -9,8 +9,6 @@ import click
 import pytest
 
 from argosy.pipelines import cli
-from argosy.pipelines.graph import PIPELINE_LABEL as COMPILED_LABEL
-from argosy.pipelines.runs import PIPELINE_LABEL
 
 FLAGS = Path(__file__).with_name("cli_flags.txt")
 WORKFLOW = """
@@ -94,10 +92,6 @@ def test_the_version_is_the_packages(argosy):
     from importlib.metadata import version
 
     assert argosy("--version").stdout == f"argosy {version('argosy')}\n"
-
-
-def test_the_label_by_which_a_run_knows_argosys_manifests_is_the_compilers():
-    assert PIPELINE_LABEL == COMPILED_LABEL
 
 
 # ---------------------------------------------------------------------------------------------- mistakes

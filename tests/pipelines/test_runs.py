@@ -4,11 +4,8 @@ import random
 
 import pytest
 
-from argosy.pipelines import runs
-from argosy.pipelines.local.runner import INTERRUPTED as RUNNERS_WORD
-from argosy.pipelines.local.tree import Tree
-from argosy.pipelines.runs import INTERRUPTED, view
-from argosy.pipelines.status import Node, Status
+from argosy.pipelines.runs import view
+from argosy.pipelines.status import INTERRUPTED
 
 
 def outline(steps):
@@ -102,10 +99,6 @@ def test_what_nobody_works_on_any_more_is_interrupted(node, workflow):
     assert dead.message == "its runner was killed"
 
 
-def test_the_runner_and_the_view_have_one_word_for_an_interrupted_run():
-    assert INTERRUPTED == RUNNERS_WORD
-
-
 def test_a_failure_is_told_of_the_step_that_failed_and_not_of_what_contains_it(node, workflow):
     nodes = [
         node("run.inner", "Failed", kind="DAG", message="child failed"),
@@ -135,15 +128,6 @@ def test_of_a_retried_dag_only_the_last_attempt_is_told(node, workflow):
 def test_only_gates_make_a_verdict(node, workflow, codes, is_verdict):
     nodes = [node(f"run.g{index}", "Failed", code=code) for index, code in enumerate(codes)]
     assert view(workflow(*nodes, phase="Failed")).is_verdict is is_verdict
-
-
-def test_a_pod_has_the_name_that_the_runner_gave_it():
-    tree = Tree("run", Status(), recorder=None)
-    for name, template in [("run", "main"), ("run.a", "work"), ("run.b(0)", "x" * 300)]:
-        node = Node(
-            id=tree.node_id(name), name=name, display_name="", type="Pod", phase="Running", template_name=template
-        )
-        assert runs.pod_name("run", node) == tree.pod_name(name, template)
 
 
 def test_a_workflow_that_the_cluster_has_not_begun_is_pending():

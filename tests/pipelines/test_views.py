@@ -9,8 +9,8 @@ import pytest
 from rich.text import Text
 
 from argosy.pipelines import status as s
-from argosy.pipelines.runs import INTERRUPTED, view
-from argosy.pipelines.status import Node, Status
+from argosy.pipelines.runs import view
+from argosy.pipelines.status import INTERRUPTED, Node, Status
 from argosy.pipelines.views import structured, tree, words
 from argosy.pipelines.views.answers import note
 from argosy.pipelines.views.lines import Lines

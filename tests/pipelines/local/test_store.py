@@ -8,7 +8,8 @@ import pytest
 
 from argosy.pipelines import status as s
 from argosy.pipelines.local.store import Home
-from argosy.pipelines.local.tree import Tree, fnv1a
+from argosy.pipelines.local.tree import Tree
+from argosy.pipelines.names import fnv1a, pod_name
 from argosy.pipelines.status import Status
 
 WORKFLOW = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow", "metadata": {"name": "w"}, "spec": {}}
@@ -78,3 +79,9 @@ def test_node_ids_are_argos():
     # hello-world.A of Argo's own test, workflow/util/pod_name_test.go: FNV-1a of the node's name
     assert fnv1a("") == 2166136261
     assert fnv1a("foobar") == 0xBF9CF968
+
+
+def test_pod_names_are_argos():
+    assert pod_name("run", "run", "main") == "run"
+    assert pod_name("run", "run.a(0)", "work") == f"run-work-{fnv1a('run.a(0)')}"
+    assert len(pod_name("run", "run.a", "x" * 300)) <= 253
