@@ -7,6 +7,7 @@ A file or folder goes in as it is. Argo packs it, and unpacks it again at the ot
 import shutil
 from pathlib import Path
 
+from argosy.pipelines.local.paths import within
 from argosy.pipelines.manifest import Artifact
 from argosy.pipelines.status import File
 
@@ -30,7 +31,7 @@ class Repository:
                 return None
             raise ArtifactError(f"output artifact {artifact.name!r}: {artifact.path} does not exist after the step")
         key = artifact.s3.key if artifact.s3 else f"{self._workflow}/{pod}/{artifact.name}.tgz"
-        _copy(source, self._folder / key)
+        _copy(source, within(self._folder, key))
         return File(
             artifact.name, artifact.path, {"key": key}, archive=artifact.archive, global_name=artifact.global_name
         )
@@ -41,7 +42,7 @@ class Repository:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(artifact.raw.data)
         elif artifact.s3:
-            source = self._folder / artifact.s3.key
+            source = within(self._folder, artifact.s3.key)
             if not source.exists():
                 raise ArtifactError(f"input artifact {artifact.name!r}: the repository has no {artifact.s3.key}")
             _copy(source, target)

@@ -5,9 +5,23 @@ output parameters, `/tmp`) is given a folder, and where a command, an argument, 
 names such a path, that folder is put in its place. A program that makes up an absolute path by itself escapes this.
 """
 
+import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
+
+
+class OutsideError(ValueError):
+    """A path in a manifest that leads out of the folder it belongs to."""
+
+
+def within(folder: Path, path: str) -> Path:
+    """A path below a folder. Raises OutsideError for one that `..` leads out of it."""
+    below = Path(os.path.normpath(folder / path.lstrip("/")))
+    if not below.is_relative_to(folder):
+        raise OutsideError(f"path {path!r} leads out of its folder; leave out the '..'")
+    return below
+
 
 # A path may follow anything but a piece of a longer path: `sqlite:////data/x.db` names /data, `./data` does not.
 _BEFORE = r"(?<![\w.~})-])"
@@ -29,9 +43,9 @@ class PathMap:
         return self._pattern.sub(lambda match: str(self._folders[match[1]]), text)
 
     def outside(self, path: str) -> Path:
-        """Where a path inside the pod lies. Raises KeyError for one that is not mapped."""
+        """Where a path inside the pod lies. Raises KeyError for one that is not mapped, OutsideError."""
         whole = path.rstrip("/")
         for prefix in sorted(self._folders, key=len, reverse=True):
             if whole == prefix or whole.startswith(prefix + "/"):
-                return self._folders[prefix] / whole[len(prefix) + 1 :]
+                return within(self._folders[prefix], whole[len(prefix) + 1 :])
         raise KeyError(path)

@@ -14,6 +14,7 @@ from argosy.pipelines.local import outputs, retry
 from argosy.pipelines.local.artifacts import ArtifactError, Repository
 from argosy.pipelines.local.interrupt import Interrupt
 from argosy.pipelines.local.outputs import OutputError
+from argosy.pipelines.local.paths import OutsideError, within
 from argosy.pipelines.local.pod import Pod, PodResult, PodRunner
 from argosy.pipelines.local.store import Home, RunFolder
 from argosy.pipelines.local.tree import Tree
@@ -36,23 +37,18 @@ class Volumes:
         """Volume name -> folder: a claim and a host path live as long as the project's `.argosy`, a claim template's
         volume as long as the run, an emptyDir as long as the pod.
         """
-        folders = {claim["metadata"]["name"]: self.run.volumes / claim["metadata"]["name"] for claim in self._templates}
+        claims = [claim["metadata"]["name"] for claim in self.spec.volume_claim_templates]
+        folders = {name: within(self.run.volumes, name) for name in claims}
         for volume in (*self.spec.volumes, *template.volumes):
             folders[volume["name"]] = self._folder(volume, pod)
-        for folder in folders.values():
-            folder.mkdir(parents=True, exist_ok=True)
         return folders
-
-    @property
-    def _templates(self) -> list[Json]:
-        return self.spec.volume_claim_templates
 
     def _folder(self, volume: Json, pod: Path) -> Path:
         if claim := volume.get("persistentVolumeClaim"):
-            return self.home.claims / str(claim["claimName"])
+            return within(self.home.claims, str(claim["claimName"]))
         if host := volume.get("hostPath"):
-            return self.home.host_paths / str(host["path"]).lstrip("/")
-        return pod / "volumes" / str(volume["name"])
+            return within(self.home.host_paths, str(host["path"]))
+        return within(pod / "volumes", str(volume["name"]))
 
 
 class PodStep:
@@ -77,7 +73,10 @@ class PodStep:
 
     async def run(self, node: Node, template: Template, limit: asyncio.Semaphore | None, *, captures: bool) -> Node:
         """Run a pod that is pending as this node; returns the node, fulfilled."""
-        pod = self._pod(node, template, captures=captures)
+        try:
+            pod = self._pod(node, template, captures=captures)
+        except OutsideError as error:
+            return self._tree.mark(node, s.ERROR, str(error))
         stop = asyncio.Event()
         with self._deadline(template, stop) as has_expired:
             async with self._admission(limit):
@@ -88,9 +87,9 @@ class PodStep:
                 self._tree.mark(node, s.RUNNING)
                 try:
                     self._prepare(pod, template)
-                except ArtifactError as error:
+                    result = await self._supervised(pod, stop)
+                except (ArtifactError, OutsideError) as error:
                     return self._tree.mark(node, s.ERROR, str(error))
-                result = await self._supervised(pod, stop)
         return self._finished(node, template, pod, result, DEADLINE_EXCEEDED if has_expired() else "")
 
     def _pod(self, node: Node, template: Template, *, captures: bool) -> Pod:
@@ -112,11 +111,11 @@ class PodStep:
         )
 
     def _prepare(self, pod: Pod, template: Template) -> None:
-        """A fresh folder, and the input artifacts in their places."""
-        for part in ("root", "main.log", "stdout", "progress", "termination-log"):
-            leftover = pod.folder / part
-            shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink(missing_ok=True)
-        (pod.folder / "root" / "tmp").mkdir(parents=True)
+        """A fresh folder, the volumes, and the input artifacts in their places."""
+        if pod.folder.exists():  # from a run that was killed
+            shutil.rmtree(pod.folder)
+        for folder in (pod.folder / "root" / "tmp", *pod.volumes.values()):
+            folder.mkdir(parents=True, exist_ok=True)
         for artifact in template.inputs.artifacts:
             if artifact.path:
                 self._repository.load(artifact, self._runner.path(pod, artifact.path))
@@ -137,7 +136,7 @@ class PodStep:
     def _finished(self, node: Node, template: Template, pod: Pod, result: PodResult, expired: str) -> Node:
         try:
             node.outputs = outputs.of_pod(template, pod, result, self._runner, self._repository)
-        except OutputError as error:
+        except (OutputError, OutsideError) as error:
             node.outputs = s.Values(exit_code=_text(result.exit_code), result=result.result)
             if result.exit_code == 0:  # else main's own failure is what counts
                 return self._tree.mark(node, s.ERROR, f"wait: Error (exit code 64): {error}")
@@ -175,7 +174,9 @@ class PodStep:
 
 def _grace(template: Template) -> float:
     """The one part of a pod spec patch that means something to a process."""
-    patch = yaml.safe_load(template.pod_spec_patch or "{}") or {}
+    if not template.pod_spec_patch:
+        return GRACE_SECONDS
+    patch = yaml.safe_load(template.pod_spec_patch)
     return float(patch.get("terminationGracePeriodSeconds", GRACE_SECONDS))
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO
 
 from argosy.pipelines.local import orphans
-from argosy.pipelines.local.paths import PathMap
+from argosy.pipelines.local.paths import PathMap, within
 from argosy.pipelines.local.pod import Pod, PodResult
 from argosy.pipelines.manifest import Container, VolumeMount
 
@@ -140,13 +140,13 @@ class ProcessPods:
     def _paths(self, pod: Pod, container: Container) -> PathMap:
         root = pod.folder / "root"
         private = ["/tmp", *map(_private, pod.private_paths)]  # noqa: S108 - the pod's own
-        folders = {path: root / path.lstrip("/") for path in private}
+        folders = {path: within(root, path) for path in private}
         for folder in folders.values():
             folder.parent.mkdir(parents=True, exist_ok=True)
         folders["/dev/termination-log"] = pod.folder / "termination-log"
         folders |= self._machine.mounts
         for mount in _mounts(pod, container):
-            folders[mount.mount_path] = pod.volumes[mount.name] / mount.sub_path
+            folders[mount.mount_path] = within(pod.volumes[mount.name], mount.sub_path)
         return PathMap(folders)
 
     def _message(self, pod: Pod, container: Container, code: int) -> str:

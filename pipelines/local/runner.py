@@ -24,7 +24,7 @@ from argosy.pipelines.local.store import Home, Journal, RunFolder
 from argosy.pipelines.local.support import examine
 from argosy.pipelines.local.tree import Tree
 from argosy.pipelines.manifest import Json
-from argosy.pipelines.names import NAME_LIMIT, suggestion
+from argosy.pipelines.names import DNS_NAME, NAME_LIMIT, dns_name, suggestion
 from argosy.pipelines.status import INTERRUPTED, Node, Status
 
 PROJECT = "/argosy/project"
@@ -88,9 +88,11 @@ class LocalRuns:
     def start(self, submission: Submission, observer: Observer) -> Status:
         """Run a submission to its end. Raises RunError if its run exists."""
         folder = self.home.run(submission.name)
-        if folder.exists:
-            raise RunError(f"run {folder.name} exists; `argosy show {folder.name}` shows it, --again makes another")
-        folder.create(submission.text, submission.document)
+        try:
+            folder.create(submission.text, submission.document)
+        except FileExistsError as error:
+            remedy = f"`argosy show {folder.name}` shows it, --again makes another"
+            raise RunError(f"run {folder.name} exists; {remedy}") from error
         with _held(folder):
             return self._run(folder, submission.document, Status(), observer)
 
@@ -149,6 +151,8 @@ class LocalRuns:
 
     def _name(self, workflow: m.Workflow, document: Json, *, again: bool) -> str:
         base = workflow.metadata.name or workflow.metadata.generate_name.rstrip("-") or "run"
+        if not DNS_NAME.fullmatch(base):
+            raise RunError(f"metadata.name: {base!r} is no name for a workflow; write {dns_name(base) or 'run'!r}")
         content = msgspec.json.encode(document, order="deterministic")
         name = f"{base[: NAME_LIMIT - 13]}-{hashlib.sha256(content).hexdigest()[:8]}"
         if not again:

@@ -8,6 +8,8 @@ The runner folds the journal into `workflow.json` when a run ends and before it 
 import fcntl
 import os
 import re
+import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -51,10 +53,19 @@ class RunFolder:
         return self._snapshot.exists()
 
     def create(self, text: str, workflow: Json) -> None:
-        """A new run from its manifest's text and the Workflow object that it became by being named."""
-        self.path.mkdir(parents=True)
-        _replace(self.manifest, text.encode())
-        _replace(self._snapshot, msgspec.json.encode(workflow))
+        """A new run from its manifest's text and the Workflow object that it became by being named.
+
+        It is there whole or not at all. Raises FileExistsError.
+        """
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        new = RunFolder(Path(tempfile.mkdtemp(prefix=".new-", dir=self.path.parent)))
+        new.manifest.write_text(text)
+        new._snapshot.write_bytes(_encoder.encode(workflow))
+        try:
+            new.path.rename(self.path)
+        except OSError as error:
+            shutil.rmtree(new.path)
+            raise FileExistsError(self.path) from error
 
     def workflow(self) -> Json:
         """The run as an Argo Workflow object, as it is now."""
@@ -163,7 +174,8 @@ class Home:
         """All runs, newest first."""
         if not self._runs.is_dir():
             return []
-        runs = [run for path in self._runs.iterdir() if (run := RunFolder(path)).exists]
+        paths = (path for path in self._runs.iterdir() if not path.name.startswith("."))
+        runs = [run for path in paths if (run := RunFolder(path)).exists]
         return sorted(runs, key=lambda run: run.path.stat().st_ctime_ns, reverse=True)
 
 

@@ -13,6 +13,7 @@ import msgspec
 from argosy.pipelines import manifest as m
 from argosy.pipelines.local.process import Machine
 from argosy.pipelines.manifest import Json
+from argosy.pipelines.names import TEMPLATE_NAME
 
 
 def _names(text: str) -> frozenset[str]:
@@ -101,6 +102,9 @@ class _Walk:
 def _incomplete(spec: m.Spec) -> Iterator[str]:
     """What a Workflow needs; asked only where no field was refused, since such a field may stand for it."""
     names = {template.name for template in spec.templates}
+    for name in names:
+        if not TEMPLATE_NAME.fullmatch(name):
+            yield f"template {name!r}: no name that Argo takes: letters, digits and - only"
     if spec.entrypoint not in names:
         yield f"spec.entrypoint: no template is named {spec.entrypoint!r}"
     for template in spec.templates:

@@ -60,6 +60,11 @@ class Project:
 
 
 @pytest.fixture
+def argosy_command() -> Path:
+    return ARGOSY
+
+
+@pytest.fixture
 def digits(tmp_path) -> Project:
     remote = ROOT / "dvc-remote"
     assert remote.is_dir(), "the reference data is not there: run `make dvc-remote`"

@@ -40,3 +40,28 @@ def test_the_longest_mapped_path_wins():
 def test_a_path_that_is_not_mapped_is_an_error():
     with pytest.raises(KeyError):
         PATHS.outside("/etc/passwd")
+
+
+OUTSIDE = {
+    "an artifact's key": {
+        "outputs": {"artifacts": [{"name": "a", "path": "/tmp/a", "s3": {"key": "../../../stolen"}}]}
+    },
+    "an output's path": {"outputs": {"parameters": [{"name": "a", "valueFrom": {"path": "/tmp/../../../../stolen"}}]}},
+    "a claim": {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "../../stolen"}}]},
+    "a host path": {"volumes": [{"name": "v", "hostPath": {"path": "/../../../stolen"}}]},
+    "a sub-path": {"volumes": [{"name": "v", "emptyDir": {}}], "mount": {"subPath": "../../../../../stolen"}},
+}
+
+
+@pytest.mark.parametrize("kind", OUTSIDE)
+def test_nothing_in_a_manifest_leads_out_of_the_projects_folder(run, tmp_path, kind):
+    fields = dict(OUTSIDE[kind])
+    script = {"image": "x", "command": ["sh"], "source": "echo x > /tmp/a; echo x > /v/x"}
+    mount = {"name": "v", "mountPath": "/v", **fields.pop("mount", {})}
+    fields.setdefault("volumes", [{"name": "v", "emptyDir": {}}])
+    ended = run(
+        {"entrypoint": "a", "templates": [{"name": "a", "script": {**script, "volumeMounts": [mount]}, **fields}]}
+    )
+    assert ended.status.phase == "Error"
+    assert "leads out of its folder" in ended.status.message
+    assert list(tmp_path.parent.rglob("stolen")) == []
