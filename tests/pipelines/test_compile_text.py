@@ -1,10 +1,8 @@
 """The manifest as text: the values that were meant, whoever reads it."""
 
-import time
-
 import pytest
 import yaml
-from hera.workflows import DAG, Container, Task, Workflow, models
+from hera.workflows import Container, Workflow
 
 from argosy.pipelines import documents
 from argosy.pipelines.compile import compiled, rendered
@@ -41,25 +39,3 @@ def test_refusal_holds_every_problem():
 def test_plain_hera_workflow_compiles():
     workflow = Workflow(name="plain", entrypoint="say", templates=[Container(name="say", image="i", command=["true"])])
     assert yaml.safe_load(compiled(workflow)) == workflow.to_dict()
-
-
-def chain(length):
-    run = Container(name="run", image="i", command=["true"], args=["{{inputs.parameters.n}}"])
-    run.inputs = models.Inputs(parameters=[models.Parameter(name="n")])
-    tasks = [
-        Task(name=f"t{n}", template="run", arguments={"n": str(n)}, depends=f"t{n - 1}" if n else None)
-        for n in range(length)
-    ]
-    return Workflow(generate_name="chain-", entrypoint="all", templates=[run, DAG(name="all", tasks=tasks)])
-
-
-def test_time_to_compile_grows_with_the_tasks_and_no_faster():
-    def seconds(workflow):
-        start = time.process_time()
-        compiled(workflow)
-        return time.process_time() - start
-
-    def least(workflow):
-        return min(seconds(workflow) for _ in range(3))
-
-    assert least(chain(2000)) < 2 * 4 * least(chain(500))
