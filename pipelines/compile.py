@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 from hera.workflows import Workflow
 
-from argosy.pipelines.checks import check_built
+from argosy.pipelines.checks.rules import check_built
 from argosy.pipelines.errors import CompileError
 from argosy.pipelines.spec import Pipeline
 

@@ -90,7 +90,6 @@ class VolumeMount(Noun, frozen=True):
     name: str
     mount_path: str
     sub_path: str = ""
-    read_only: bool = False
 
 
 class Container(Noun, frozen=True):
@@ -219,7 +218,6 @@ class Spec(Noun, frozen=True):
     parallelism: int | None = None
     active_deadline_seconds: int | None = None
     retry_strategy: RetryStrategy | None = None
-    synchronization: Synchronization | None = None
     volumes: list[Json] = []
     volume_claim_templates: list[Json] = []
     service_account_name: str = ""

@@ -103,7 +103,7 @@ class Run:
 
     name: str
     phase: str
-    """Argo's phase, or INTERRUPTED."""
+    """Argo's phase, INTERRUPTED or DAMAGED."""
     message: str
     started_at: str
     finished_at: str
@@ -159,6 +159,11 @@ def view(workflow: Json, status: Status | None = None, *, is_abandoned: bool = F
         parameters={one["name"]: str(one.get("value", "")) for one in arguments.get("parameters") or []},
         steps=_Forest(status, is_abandoned=is_abandoned).steps(),
     )
+
+
+def damaged(name: str, reason: str) -> Run:
+    """A run of which no more can be told than why it cannot be read."""
+    return Run(name, s.DAMAGED, reason, started_at="", finished_at="", parameters={}, steps=())
 
 
 class _Forest:

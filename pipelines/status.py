@@ -15,6 +15,9 @@ FAILED, ERROR, SKIPPED, OMITTED = "Failed", "Error", "Skipped", "Omitted"
 INTERRUPTED = "Interrupted"
 """The message of a run that its user interrupted; to a reader also the phase of what nobody works on any more."""
 
+DAMAGED = "Damaged"
+"""To a reader the phase of a run whose state cannot be read."""
+
 FULFILLED = frozenset((SUCCEEDED, FAILED, ERROR, SKIPPED, OMITTED))
 UNSUCCESSFUL = frozenset((FAILED, ERROR))
 

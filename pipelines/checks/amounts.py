@@ -1,28 +1,53 @@
 """Values: small enough to travel, finite, and of characters that survive."""
 
 import json
+import re
 import unicodedata
 from collections.abc import Iterator
 
-from argosy.pipelines.checks.view import Json, View, parameters
+from argosy.pipelines.checks.view import Json, View, containers, parameters
 from argosy.pipelines.errors import Problem
 
-PARAMETER_LIMIT = 131_072
-"""Bytes that one argument of a process can have, and so one parameter (argo: workflow/common/common.go:246)."""
+WORD_LIMIT = 131_072
+"""Bytes that one argument of a process can have, the NUL at its end among them (execve(2): MAX_ARG_STRLEN)."""
 
 MANIFEST_LIMIT = 1_000_000
 """Bytes of a workflow with room for its status; etcd refuses more than 1.5 MiB in all."""
 
+_PARAMETER = re.compile(r"\{\{(?:inputs|workflow)\.parameters\.([-\w]+)\}\}")
 _JSON_ESCAPES = frozenset("\b\f\n\r\t")
 
 
 def parameter_sizes(view: View) -> Iterator[Problem]:
-    """No value is too long for a command line."""
+    """Every value fits into the argument that passes it on: `--name=value`, or what the pods write around it."""
+    around: dict[str, int] = {}
+    for _, word in _words(view):
+        for tag in _PARAMETER.finditer(word):
+            around[tag[1]] = max(around.get(tag[1], 0), len(word.encode()) - len(tag[0]))
     for where, value in _values(view):
-        size = len(value.encode())
-        if size > PARAMETER_LIMIT:
-            what = f"has {size:,} bytes, {size - PARAMETER_LIMIT:,} more than fit into an argument"
-            yield Problem(where, what, "pass it as an artifact")
+        name = where.rpartition(".")[2]
+        yield from _too_long(where, value, max(around.get(name, 0), len(f"--{name}=")))
+
+
+def word_sizes(view: View) -> Iterator[Problem]:
+    """Every word that a pod starts with fits into an argument."""
+    for where, word in _words(view):
+        yield from _too_long(where, word, 0)
+
+
+def _words(view: View) -> Iterator[tuple[str, str]]:
+    for where, container in containers(view):
+        for key in ("command", "args"):
+            for word in container.get(key) or []:
+                yield f"{where}.{key}", word
+
+
+def _too_long(where: str, text: str, before: int) -> Iterator[Problem]:
+    size = len(text.encode())
+    surplus = before + size + 1 - WORD_LIMIT
+    if surplus > 0:
+        what = f"has {size:,} bytes, {surplus:,} more than fit into an argument"
+        yield Problem(where, what, "pass it as an artifact")
 
 
 def manifest_size(view: View) -> Iterator[Problem]:

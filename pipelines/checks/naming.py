@@ -1,10 +1,10 @@
 """Names: legal, short enough, and each used once."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
 
 from argosy.pipelines import names
-from argosy.pipelines.checks.view import View, artifacts, parameters, siblings
+from argosy.pipelines.checks.view import Json, View, artifacts, parameters, siblings
 from argosy.pipelines.errors import Problem
 
 CRON_LIMIT = 52
@@ -12,6 +12,9 @@ CRON_LIMIT = 52
 
 FIELD_LIMIT = 128
 """Characters in the name of a template or task (argo: workflow/validate/validate.go:1626)."""
+
+
+OWN_NAME = "give each a name of its own"
 
 
 def workflow_name(view: View) -> Iterator[Problem]:
@@ -60,25 +63,38 @@ def _parameter_name(where: str, name: str) -> Iterator[Problem]:
         yield Problem(f"{where}.{name}", f"{name!r} is no name for a parameter", remedy)
 
 
+def repeats(view: View) -> Iterator[Problem]:
+    """No two templates, tasks or parameters have one name."""
+    for where, held in _named(view):
+        for name, count in Counter(held).items():
+            if count > 1:
+                yield Problem(where, f"{name} is there {'twice' if count == 2 else f'{count} times'}", OWN_NAME)
+
+
 def collisions(view: View) -> Iterator[Problem]:
-    """No two templates, tasks or parameters share a name, or differ in case, hyphen and underscore alone."""
-    yield from _collisions("templates", (str(one["name"]) for one in view.templates if "name" in one))
-    yield from _collisions("arguments", (str(one.get("name")) for one in parameters(view.spec.get("arguments"))))
+    """No two names of templates, tasks or parameters differ in case, hyphen and underscore alone."""
+    for where, held in _named(view):
+        alike: dict[str, list[str]] = defaultdict(list)
+        for name in dict.fromkeys(held):
+            alike[name.lower().replace("_", "-")].append(name)
+        for group in alike.values():
+            if len(group) > 1:
+                yield Problem(where, f"{' and '.join(group)} are the same name", OWN_NAME)
+
+
+def _named(view: View) -> Iterator[tuple[str, list[str]]]:
+    """The names that must differ from each other, with their place."""
+    yield "templates", [str(one["name"]) for one in view.templates if "name" in one]
+    yield "arguments", _names(parameters(view.spec.get("arguments")))
     for template in view.templates:
         title = template.get("name", "inline")
-        yield from _collisions(title, (str(one.get("name")) for one in siblings(template)))
+        yield title, _names(siblings(template))
         for side in ("inputs", "outputs"):
-            yield from _collisions(f"{title}.{side}", (str(one.get("name")) for one in parameters(template.get(side))))
+            yield f"{title}.{side}", _names(parameters(template.get(side)))
 
 
-def _collisions(where: str, found: Iterable[str]) -> Iterator[Problem]:
-    alike: dict[str, list[str]] = defaultdict(list)
-    for name in found:
-        alike[name.lower().replace("_", "-")].append(name)
-    for group in alike.values():
-        if len(group) > 1:
-            same = f"{' and '.join(group)} are the same name" if len(set(group)) > 1 else f"{group[0]} is there twice"
-            yield Problem(where, same, "give each a name of its own")
+def _names(holders: list[Json]) -> list[str]:
+    return [str(one.get("name")) for one in holders]
 
 
 def labels(view: View) -> Iterator[Problem]:

@@ -24,12 +24,12 @@ def known_dependencies(view: View) -> Iterator[Problem]:
     """Tasks depend on tasks of the same DAG, in one notation."""
     for template in view.templates:
         tasks = {task.get("name"): task for task in (template.get("dag") or {}).get("tasks") or []}
-        uses_depends = any("depends" in task for task in tasks.values())
+        uses_depends = any(task.get("depends") for task in tasks.values())
         for name, task in tasks.items():
             where = f"{template.get('name', 'inline')}.{name}"
-            if uses_depends and "dependencies" in task:
+            if uses_depends and task.get("dependencies"):
                 yield Problem(f"{where}.dependencies", "another task uses depends", "write depends here too")
-            if "depends" in task and "continueOn" in task:
+            if task.get("depends") and "continueOn" in task:
                 yield Problem(f"{where}.continueOn", "is not heeded beside depends", "write TASK.Failed in depends")
             try:
                 needed = dependencies(task)
@@ -58,6 +58,17 @@ def cycles(view: View) -> Iterator[Problem]:
             yield Problem(
                 template.get("name", "inline"), f"the tasks wait for each other: {circle}", "remove one arrow"
             )
+
+
+def targets(view: View) -> Iterator[Problem]:
+    """What a DAG is to reach are tasks of its own (argo: workflow/validate/validate.go:1525)."""
+    for template in view.templates:
+        dag = template.get("dag") or {}
+        found = [str(task.get("name")) for task in dag.get("tasks") or []]
+        for target in (dag.get("target") or "").split():
+            if "{{" not in target and target not in found:
+                remedy = names.suggestion(target, found, f"the tasks are {', '.join(found)}")
+                yield Problem(f"{template.get('name', 'inline')}.target", f"there is no task {target}", remedy)
 
 
 def graph_of(template: Json) -> dict[str, list[str]]:

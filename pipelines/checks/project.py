@@ -30,7 +30,11 @@ def datasets(view: View, project: Path) -> Iterator[Problem]:
     for dataset in sorted(str(values.decode(text, str)) for text in texts):
         recorded: list[str] = []
         for file in _dvc_files(project, PurePosixPath(dataset)):
-            text = (project / file).read_text(encoding="utf-8")
+            try:
+                text = (project / file).read_text(encoding="utf-8")
+            except UnicodeDecodeError as error:
+                yield Problem(str(file), f"is no UTF-8 text at byte {error.start}", "write it anew with DVC")
+                break
             if line := _conflict(text):
                 yield Problem(f"{file}:{line}", "holds a merge conflict", "resolve it, then run `dvc status`")
                 break

@@ -91,6 +91,23 @@ def artifacts(holder: Json | None) -> list[Json]:
     return (holder or {}).get("artifacts") or []
 
 
+def containers(view: View) -> Iterator[tuple[str, Json]]:
+    """Every container of every pod, with its place."""
+    for template in view.templates:
+        where = f"templates.{template.get('name', 'inline')}"
+        for key in ("container", "script"):
+            if held := template.get(key):
+                yield f"{where}.{key}", held
+        together = (template.get("containerSet") or {}).get("containers")
+        for key, many in (
+            ("initContainers", template.get("initContainers")),
+            ("sidecars", template.get("sidecars")),
+            ("containerSet", together),
+        ):
+            for held in many or []:
+                yield f"{where}.{key}.{held.get('name')}", held
+
+
 def siblings(template: Json) -> list[Json]:
     """The tasks or steps of a template."""
     if dag := template.get("dag"):

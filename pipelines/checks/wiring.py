@@ -23,10 +23,13 @@ def entrypoint(view: View) -> Iterator[Problem]:
                 yield Problem(f"templates.{name}.inputs.{one.get('name')}", "gets no value", "give it a default")
 
 
-def exit_handler(view: View) -> Iterator[Problem]:
-    """The template that runs at the end exists."""
+def exit_handlers(view: View) -> Iterator[Problem]:
+    """The templates that run at the end, or at another event of the whole, exist."""
     if name := view.spec.get("onExit"):
         yield from _unknown("onExit", name, view)
+    for event, hook in (view.spec.get("hooks") or {}).items():
+        if name := hook.get("template"):
+            yield from _unknown(f"hooks.{event}.template", name, view)
 
 
 def called_templates(view: View) -> Iterator[Problem]:

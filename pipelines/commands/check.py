@@ -48,7 +48,8 @@ def check(pipeline: str, as_json: bool) -> int:
 
 def _checked(found: "Source") -> tuple["Json", list["Problem"]]:
     """The manifest and all its problems, argo's own linter's among them. Raises LoadError, Mistake."""
-    from argosy.pipelines import checks, manifest
+    from argosy.pipelines import manifest
+    from argosy.pipelines.checks import rules
     from argosy.pipelines.checks.linter import argo_lint
     from argosy.pipelines.commands import place
     from argosy.pipelines.compile import rendered
@@ -56,11 +57,11 @@ def _checked(found: "Source") -> tuple["Json", list["Problem"]]:
     if found.is_python:
         workflow = found.workflow()
         document = workflow.to_dict()
-        problems = checks.check_built(workflow, document, place.project())
+        problems = rules.check_built(workflow, document, place.project())
     else:
         with found.blamed():
             document = manifest.read(found.manifest())
-        problems = checks.check_manifest(document, place.project())
+        problems = rules.check_manifest(document, place.project())
     return document, problems or argo_lint(rendered(document))
 
 

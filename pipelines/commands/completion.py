@@ -25,10 +25,11 @@ def runs(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[Compl
 def steps(ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
     """The steps of the run that was named."""
     from argosy.pipelines.commands.mistake import Mistake
+    from argosy.pipelines.local.store import DamagedError
 
     try:
         run = place.opened(place.chosen(ctx.params.get("run")))
-    except Mistake:
+    except (Mistake, DamagedError):
         return []
     return _items(dict.fromkeys(step.name for step in run.walk()), begun)
 

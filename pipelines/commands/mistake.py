@@ -37,5 +37,6 @@ def told(error: Exception) -> str | None:
 def _mistakes() -> tuple[type[Exception], ...]:
     from argosy.pipelines.errors import Refusal
     from argosy.pipelines.local.runner import RunError
+    from argosy.pipelines.local.store import DamagedError
 
-    return Refusal, RunError
+    return Refusal, RunError, DamagedError

@@ -45,7 +45,7 @@ def chosen(name: str | None, fits: Callable[["RunFolder"], bool] = lambda _: Tru
 
 
 def opened(folder: "RunFolder") -> "Run":
-    """A run as it is now; one whose runner was killed is interrupted."""
+    """A run as it is now; one whose runner was killed is interrupted. Raises DamagedError."""
     from argosy.pipelines.runs import view
 
     is_abandoned = (

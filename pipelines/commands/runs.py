@@ -1,11 +1,16 @@
 """`argosy runs`: what has run in this project."""
 
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
 from argosy.pipelines.commands import arguments
 from argosy.pipelines.commands.output import print_json
+
+if TYPE_CHECKING:
+    from argosy.pipelines.local.store import RunFolder
+    from argosy.pipelines.runs import Run
 
 
 @click.command(epilog="Example: argosy runs -n 5")
@@ -19,7 +24,7 @@ def runs(number: int, as_json: bool) -> None:
     from argosy.pipelines.views.words import paint_for
 
     folders = place.home().runs()
-    listed = [place.opened(folder) for folder in folders[:number]]
+    listed = [_listed(folder) for folder in folders[:number]]
     if as_json:
         print_json([structured.brief(run) for run in listed])
     elif not listed:
@@ -28,3 +33,15 @@ def runs(number: int, as_json: bool) -> None:
         click.echo(table(listed, paint_for(sys.stdout)))
         if len(folders) > number:
             click.echo(f"{len(folders) - number} older; -n {len(folders)} shows all")
+
+
+def _listed(folder: "RunFolder") -> "Run":
+    """A run as it is now; one that cannot be read hides no other."""
+    from argosy.pipelines.commands import place
+    from argosy.pipelines.local.store import DamagedError
+    from argosy.pipelines.runs import damaged
+
+    try:
+        return place.opened(folder)
+    except DamagedError as error:
+        return damaged(folder.name, str(error))

@@ -51,10 +51,13 @@ class Repository:
 
 
 def _copy(source: Path, target: Path) -> None:
-    if target.is_dir():
-        shutil.rmtree(target)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    if source.is_dir():
-        shutil.copytree(source, target, symlinks=True)
-    else:
-        shutil.copy2(source, target)
+    try:
+        if target.is_dir():
+            shutil.rmtree(target)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, target, symlinks=True)
+        else:
+            shutil.copy2(source, target)
+    except shutil.Error as error:  # pipes and devices cannot be kept, nor a folder in itself
+        raise ArtifactError(f"artifact {target.name}: {error}") from error

@@ -7,7 +7,8 @@ function that waits for its dependencies.
 import asyncio
 import os
 import sys
-from contextlib import AsyncExitStack
+from collections.abc import Iterator
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,6 +31,9 @@ from argosy.pipelines.local.tree import Tree
 from argosy.pipelines.manifest import Arguments, Hook, Json, RetryStrategy, Template, Workflow, convert
 from argosy.pipelines.status import Node, NodeFlag, Status, Value, Values
 
+TIMEOUT = "timeout"  # workflow/controller/operator.go: ErrTimeout
+RUN_DEADLINE = "Step exceeded its deadline"  # workflow/controller/exec_control.go:57
+
 MAX_DEPTH = 100  # workflow/controller/controller.go: maxStackDepth
 
 
@@ -45,6 +49,8 @@ class Place:
     """The name of the task or step that asked for it."""
     captures_result: bool = False
     flag: NodeFlag | None = None
+    locks: frozenset[str] = frozenset()
+    """What the templates that called this one hold."""
 
 
 class Engine:
@@ -68,7 +74,7 @@ class Engine:
         self._templates: dict[str, Json] = {t["name"]: t for t in document["spec"]["templates"]}
         self._locks = Locks(workflow.metadata.namespace)
         slots = min(os.cpu_count() or 1, workflow.spec.parallelism or sys.maxsize)
-        self._pods = PodStep(tree, runner, repository, volumes, self.interrupt, slots=slots)
+        self._pods = PodStep(tree, runner, repository, volumes, slots=slots)
 
     async def run(self) -> Status:
         """Run to the end; returns the final status."""
@@ -76,7 +82,9 @@ class Engine:
         if status.phase != s.RUNNING:
             status.phase, status.started_at, status.finished_at, status.message = s.RUNNING, s.now(), None, ""
         self.tree.save_status()
-        with self.interrupt.after(self.workflow.spec.active_deadline_seconds, "Step exceeded its deadline"):
+        for node in list(status.nodes.values()):  # of a run that is resumed
+            self.add_globals(node.outputs)
+        with self._deadline():
             phase, message = await self._entrypoint()
         phase, message = await self._exit_handler(phase, message)
         status.phase, status.message, status.finished_at = phase, message, s.now()
@@ -107,7 +115,9 @@ class Engine:
         for parameter in outputs.parameters:
             if parameter.global_name and parameter.value is not None:
                 self.variables[f"workflow.outputs.parameters.{parameter.global_name}"] = parameter.value
-                self._workflow_outputs().parameters.append(Value(parameter.global_name, parameter.value))
+                exported = self._workflow_outputs()
+                others = [one for one in exported.parameters if one.name != parameter.global_name]
+                exported.parameters = [*others, Value(parameter.global_name, parameter.value)]
         for file in outputs.artifacts:
             if file.global_name:
                 self.files[f"workflow.outputs.artifacts.{file.global_name}"] = file
@@ -128,12 +138,28 @@ class Engine:
                 variables["pod.name"] = self.tree.pod_name(name, template)
             ready = inputs.process(raw, arguments, layered(variables, self.variables))
             typed = convert(ready, Template)
+            keys = self._locks.keys(typed.synchronization, place.locks)
+            patience = retry.seconds(typed.timeout) if typed.timeout else None
         except tasks.MISTAKES as error:
             raise self._error(name, template, place, str(error)) from error
-        async with self._locks.hold(typed.synchronization, lambda message: self._waits(name, typed, place, message)):
-            if strategy := self._strategy(typed):
-                return await self._with_retries(name, ready, typed, strategy, place)
-            return await self._attempt(name, ready, typed, place)
+        if not keys:
+            return await self._run(name, ready, typed, place)
+        # Argo asks for a place among the boundary's children before it asks for locks (operator.go:2198, 2205).
+        async with place.limit or AsyncExitStack():
+            inner = replace(place, limit=None, locks=place.locks | keys)
+            with self.interrupt.stop() as stop, stop.after(patience, TIMEOUT):
+                waits = self._locks.hold(keys, stop, lambda message: self._wait(name, typed, place, message))
+                async with waits as is_held:
+                    if is_held:
+                        return await self._run(name, ready, typed, inner)
+            node = self.tree.get(name)
+            assert node is not None, "a node that waited is there"
+            return self.tree.mark(node, s.FAILED, stop.reason)
+
+    async def _run(self, name: str, ready: Json, template: Template, place: Place) -> Node:
+        if strategy := self._strategy(template):
+            return await self._with_retries(name, ready, template, strategy, place)
+        return await self._attempt(name, ready, template, place)
 
     async def exit_hook(self, hook: Hook | None, node: Node, place: Place, scope: Any) -> None:  # noqa: ANN401 - a Scope
         """A task's or step's exit handler: runs when the node completed, and changes nothing about it."""
@@ -201,9 +227,7 @@ class Engine:
         self, name: str, ready: Json, template: Template, strategy: RetryStrategy, place: Place
     ) -> Node:
         """The node of type Retry and its attempts, one after the other."""
-        node = self.tree.get(name)
-        if node is None or node.type != s.RETRY:
-            node = self._add(name, s.RETRY, s.RUNNING, template, place)
+        node = self._running(name, s.RETRY, template, place)
         attempts: list[Node] = []
         flag = NodeFlag(hooked=bool(place.flag and place.flag.hooked), retried=True)
         while True:
@@ -226,7 +250,8 @@ class Engine:
                 return self.tree.mark(node, last.phase, decision.message)
             if decision.seconds:
                 self.tree.mark(node, s.RUNNING, f"Backoff for {decision.seconds:g} seconds")
-                await self.interrupt.wait(decision.seconds)
+                with self.interrupt.stop() as stop, stop.after(decision.seconds, "backoff is over"):
+                    await stop.event.wait()
                 self.tree.mark(node, s.RUNNING)
 
     async def _attempt(self, name: str, ready: Json, template: Template, place: Place) -> Node:
@@ -236,7 +261,8 @@ class Engine:
             return known
         if template.pod:
             node = known or self._add(name, s.POD, s.PENDING, template, place)
-            await self._pods.run(node, template, place.limit, captures=place.captures_result)
+            with self.interrupt.stop() as stop:
+                await self._pods.run(node, template, place.limit, stop, captures=place.captures_result)
             self.add_globals(node.outputs)
             return node
         async with place.limit or AsyncExitStack():
@@ -246,6 +272,7 @@ class Engine:
                 boundary=node,
                 limit=asyncio.Semaphore(template.parallelism) if template.parallelism else None,
                 depth=place.depth + 1,
+                locks=place.locks,
             )
             execution = DagExecution if template.dag else StepsExecution
             await execution(self, node, ready, template, inner).run()
@@ -258,7 +285,19 @@ class Engine:
             return self._add(name, kind, s.RUNNING, template, place)
         return self.tree.mark(node, s.RUNNING)
 
-    def _waits(self, name: str, template: Template, place: Place, message: str) -> None:
+    @contextmanager
+    def _deadline(self) -> Iterator[None]:
+        """Interrupt the run when its own time is up."""
+        seconds = self.workflow.spec.active_deadline_seconds
+        loop = asyncio.get_running_loop()
+        timer = loop.call_later(seconds, self.interrupt.set, RUN_DEADLINE) if seconds is not None else None
+        try:
+            yield
+        finally:
+            if timer:
+                timer.cancel()
+
+    def _wait(self, name: str, template: Template, place: Place, message: str) -> None:
         """A node that waits for a lock is pending and says for which."""
         kind = s.POD if template.pod else s.DAG if template.dag else s.STEPS
         if self._strategy(template):

@@ -1,8 +1,30 @@
-"""Why a run must end before it is done, told to every pod that runs."""
+"""Why work must end before it is done: the run's own end, told to every node; and one node's."""
 
 import asyncio
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+
+
+class Stop:
+    """Why one node must end early. Its pod watches the event; the first reason stays."""
+
+    def __init__(self) -> None:
+        self.event = asyncio.Event()
+        self.reason = ""
+
+    def set(self, reason: str) -> None:
+        self.reason = self.reason or reason
+        self.event.set()
+
+    @contextmanager
+    def after(self, seconds: float | None, reason: str) -> Iterator[None]:
+        """Set it when so much time has passed within the block."""
+        timer = asyncio.get_running_loop().call_later(seconds, self.set, reason) if seconds is not None else None
+        try:
+            yield
+        finally:
+            if timer:
+                timer.cancel()
 
 
 class Interrupt:
@@ -14,36 +36,32 @@ class Interrupt:
         self.is_final = False
         """Whether exit handlers are left out as well."""
         self._is_lifted = False
-        self._event = asyncio.Event()
+        self._stops: set[Stop] = set()
 
     @property
     def is_set(self) -> bool:
-        return self._event.is_set()
+        return self.is_final or (bool(self.message) and not self._is_lifted)
 
     def set(self, message: str, *, final: bool = False) -> None:
-        """The first message stays; a final interrupt holds even for exit handlers."""
-        self.message = self.message or message
+        """The first message stays, until a final one takes its place and holds for exit handlers too."""
+        self.message = message if final or not self.message else self.message
         self.is_final = self.is_final or final
-        if final or not self._is_lifted:
-            self._event.set()
+        if self.is_set:
+            for stop in self._stops:
+                stop.set(self.message)
 
     def lift(self) -> None:
         """Let exit handlers run."""
         self._is_lifted = True
-        self._event = asyncio.Event()
-
-    async def wait(self, seconds: float | None = None) -> bool:
-        """Wait until it is set, at most so long; whether it is."""
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._event.wait(), seconds)
-        return self.is_set
 
     @contextmanager
-    def after(self, seconds: float | None, message: str) -> Iterator[None]:
-        """Set it when so much time has passed within the block."""
-        timer = asyncio.get_running_loop().call_later(seconds, self.set, message) if seconds is not None else None
+    def stop(self) -> Iterator[Stop]:
+        """A stop of one node, which this interrupt sets as well."""
+        stop = Stop()
+        self._stops.add(stop)
+        if self.is_set:
+            stop.set(self.message)
         try:
-            yield
+            yield stop
         finally:
-            if timer:
-                timer.cancel()
+            self._stops.discard(stop)

@@ -1,4 +1,4 @@
-"""Mutexes, semaphores and parallelism within one run.
+"""Mutexes and semaphores within one run.
 
 A template takes all its locks at once or none, in the order in which templates asked (workflow/sync, argo v4).
 A semaphore's limit stands in a ConfigMap of the cluster: on one machine it is 1, which is never less safe.
@@ -9,9 +9,14 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
+from argosy.pipelines.local.interrupt import Stop
 from argosy.pipelines.manifest import Lock, Synchronization
 
 SEMAPHORE_LIMIT = 1
+
+
+class LockError(ValueError):
+    """Locks that can never be had."""
 
 
 class Locks:
@@ -22,36 +27,47 @@ class Locks:
         self._held: set[str] = set()
         self._queue: deque[tuple[frozenset[str], asyncio.Future[None]]] = deque()
 
-    @asynccontextmanager
-    async def hold(self, wanted: Synchronization | None, on_wait: Callable[[str], None]) -> AsyncIterator[None]:
-        """Hold a template's locks. `on_wait` is told what is waited for, in Argo's words, before a wait begins."""
-        keys = frozenset(self._keys(wanted)) if wanted else frozenset()
-        if keys:
-            await self._acquire(keys, on_wait)
-        try:
-            yield
-        finally:
-            self._held -= keys
-            self._wake()
+    def keys(self, wanted: Synchronization | None, held_above: frozenset[str]) -> frozenset[str]:
+        """The names of a template's locks. Raises LockError for one that a template above holds: Argo would hang."""
+        if wanted is None:
+            return frozenset()
+        mutexes = [f"{self._space(lock)}/Mutex/{lock.name}" for lock in wanted.mutexes]
+        semaphores = [f"{self._space(lock)}/ConfigMap/{_reference(lock)}" for lock in wanted.semaphores]
+        keys = frozenset(mutexes + semaphores)
+        if own := keys & held_above:
+            raise LockError(f"waits for {min(own)}, which a template that called it holds: it would wait for ever")
+        return keys
 
-    async def _acquire(self, keys: frozenset[str], on_wait: Callable[[str], None]) -> None:
+    @asynccontextmanager
+    async def hold(self, keys: frozenset[str], stop: Stop, on_wait: Callable[[str], None]) -> AsyncIterator[bool]:
+        """Hold locks within the block; yields whether they were had before `stop` was set.
+
+        `on_wait` is told what is waited for, in Argo's words, before a wait begins.
+        """
+        granted = await self._acquire(keys, stop, on_wait) if keys else True
+        try:
+            yield granted
+        finally:
+            if granted:
+                self._held -= keys
+                self._wake()
+
+    async def _acquire(self, keys: frozenset[str], stop: Stop, on_wait: Callable[[str], None]) -> bool:
         granted = asyncio.get_running_loop().create_future()
         entry = (keys, granted)
         self._queue.append(entry)
         self._wake()
+        if not granted.done():
+            taken = sorted(keys & self._held) or sorted(keys)
+            on_wait(f"Waiting for {taken[0]} lock. Lock status: 0/{SEMAPHORE_LIMIT}")
+            stopped = asyncio.ensure_future(stop.event.wait())
+            await asyncio.wait((granted, stopped), return_when=asyncio.FIRST_COMPLETED)
+            stopped.cancel()
         if granted.done():
-            return
-        taken = sorted(keys & self._held) or sorted(keys)
-        on_wait(f"Waiting for {taken[0]} lock. Lock status: 0/{SEMAPHORE_LIMIT}")
-        try:
-            await granted
-        except asyncio.CancelledError:
-            if granted.done() and not granted.cancelled():
-                self._held -= keys
-            else:
-                self._queue.remove(entry)
-            self._wake()
-            raise
+            return True
+        self._queue.remove(entry)
+        self._wake()
+        return False
 
     def _wake(self) -> None:
         """Grant every request whose locks are free and that no earlier request waits for."""
@@ -63,11 +79,6 @@ class Locks:
                 self._held |= keys
                 granted.set_result(None)
             claimed |= keys
-
-    def _keys(self, wanted: Synchronization) -> list[str]:
-        mutexes = [f"{self._space(lock)}/Mutex/{lock.name}" for lock in wanted.mutexes]
-        semaphores = [f"{self._space(lock)}/ConfigMap/{_reference(lock)}" for lock in wanted.semaphores]
-        return mutexes + semaphores
 
     def _space(self, lock: Lock) -> str:
         return lock.namespace or self._namespace

@@ -53,6 +53,8 @@ def _from_file(parameter: Parameter, pod: Pod, runner: PodRunner) -> Value:
         raise OutputError(f"output parameter {parameter.name!r} has no valueFrom.path")
     try:
         text = runner.path(pod, source.path).read_text()
+    except (IsADirectoryError, UnicodeDecodeError) as error:
+        raise OutputError(f"output parameter {parameter.name!r}: {source.path} is no text: {error}") from error
     except (FileNotFoundError, NotADirectoryError) as error:
         if source.default is None:
             problem = f"{source.path} does not exist after the step"
@@ -68,7 +70,7 @@ def _from_scope(parameter: Parameter, scope: Scope) -> Value:
         raise OutputError(f"output parameter {parameter.name!r} has no valueFrom")
     try:
         value = _evaluated(source.expression, scope) if source.expression else scope[_tag(source.parameter or "")]
-    except (KeyError, ExpressionError) as error:
+    except (LookupError, ExpressionError) as error:
         if source.default is None:
             what = source.expression or source.parameter
             raise OutputError(f"output parameter {parameter.name!r}: unable to resolve {what}") from error
@@ -87,7 +89,7 @@ def resolved(artifact: Artifact, scope: Scope, files: Mapping[str, File]) -> Fil
     """
     try:
         return files[_tag(artifact.source or "") if artifact.source else _chosen(artifact, scope, files)]
-    except (KeyError, ExpressionError) as error:
+    except (LookupError, ExpressionError) as error:
         if artifact.optional:
             return None
         problem = f"unable to resolve {artifact.source or artifact.from_expression}: no step gave it"

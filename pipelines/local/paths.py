@@ -43,9 +43,9 @@ class PathMap:
         return self._pattern.sub(lambda match: str(self._folders[match[1]]), text)
 
     def outside(self, path: str) -> Path:
-        """Where a path inside the pod lies. Raises KeyError for one that is not mapped, OutsideError."""
+        """Where a path inside the pod lies. Raises OutsideError for one that is not mapped."""
         whole = path.rstrip("/")
         for prefix in sorted(self._folders, key=len, reverse=True):
             if whole == prefix or whole.startswith(prefix + "/"):
                 return within(self._folders[prefix], whole[len(prefix) + 1 :])
-        raise KeyError(path)
+        raise OutsideError(f"path {path!r} is not the pod's own; declare a mount or an artifact that holds it")

@@ -1,9 +1,10 @@
 """A template that becomes a pod: admitted, given its inputs, run, and its outputs taken."""
 
 import asyncio
+import errno
 import shutil
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,16 +13,23 @@ import yaml
 from argosy.pipelines import status as s
 from argosy.pipelines.local import outputs, retry
 from argosy.pipelines.local.artifacts import ArtifactError, Repository
-from argosy.pipelines.local.interrupt import Interrupt
+from argosy.pipelines.local.interrupt import Stop
 from argosy.pipelines.local.outputs import OutputError
 from argosy.pipelines.local.paths import OutsideError, within
 from argosy.pipelines.local.pod import Pod, PodResult, PodRunner
+from argosy.pipelines.local.retry import AmountError
 from argosy.pipelines.local.store import Home, RunFolder
 from argosy.pipelines.local.tree import Tree
 from argosy.pipelines.manifest import Json, Spec, Template
 from argosy.pipelines.status import Node
 
 GRACE_SECONDS = 30.0  # Kubernetes' default terminationGracePeriodSeconds
+MISTAKES = (ArtifactError, OutputError, OutsideError, AmountError)
+"""What a pod's own definition, or what it wrote, may get wrong: its node ends in Error."""
+
+MACHINE_FAULTS = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO))
+"""What no step is to blame for: the run ends here, and can be resumed."""
+
 DEADLINE_EXCEEDED = "Pod was active on the node longer than the specified deadline"  # kubelet's words
 
 
@@ -60,7 +68,6 @@ class PodStep:
         runner: PodRunner,
         repository: Repository,
         volumes: Volumes,
-        interrupt: Interrupt,
         *,
         slots: int,
     ) -> None:
@@ -68,29 +75,29 @@ class PodStep:
         self._runner = runner
         self._repository = repository
         self._volumes = volumes
-        self._interrupt = interrupt
         self._slots = asyncio.Semaphore(slots)
 
-    async def run(self, node: Node, template: Template, limit: asyncio.Semaphore | None, *, captures: bool) -> Node:
+    async def run(
+        self, node: Node, template: Template, limit: asyncio.Semaphore | None, stop: Stop, *, captures: bool
+    ) -> Node:
         """Run a pod that is pending as this node; returns the node, fulfilled."""
         try:
             pod = self._pod(node, template, captures=captures)
-        except OutsideError as error:
-            return self._tree.mark(node, s.ERROR, str(error))
-        stop = asyncio.Event()
-        with self._deadline(template, stop) as has_expired:
-            async with self._admission(limit):
-                if self._interrupt.is_set:
-                    return self._tree.mark(node, s.FAILED, self._interrupt.message)
-                if has_expired():
-                    return self._tree.mark(node, s.FAILED, DEADLINE_EXCEEDED)
-                self._tree.mark(node, s.RUNNING)
-                try:
+            with stop.after(_seconds(template.timeout), DEADLINE_EXCEEDED):
+                async with self._admission(limit):
+                    if stop.reason:
+                        return self._tree.mark(node, s.FAILED, stop.reason)
+                    self._tree.mark(node, s.RUNNING)
                     self._prepare(pod, template)
-                    result = await self._supervised(pod, stop)
-                except (ArtifactError, OutsideError) as error:
-                    return self._tree.mark(node, s.ERROR, str(error))
-        return self._finished(node, template, pod, result, DEADLINE_EXCEEDED if has_expired() else "")
+                    with stop.after(_seconds(template.active_deadline_seconds), DEADLINE_EXCEEDED):
+                        result = await self._runner.run(pod, stop.event)
+            return self._finished(node, template, pod, result, stop)
+        except MISTAKES as error:
+            return self._tree.mark(node, s.ERROR, str(error))
+        except OSError as error:
+            if error.errno in MACHINE_FAULTS:
+                raise
+            return self._tree.mark(node, s.ERROR, f"{error.strerror}: {error.filename}" if error.errno else str(error))
 
     def _pod(self, node: Node, template: Template, *, captures: bool) -> Pod:
         name = self._tree.pod_name(node.name, template.name)
@@ -120,31 +127,18 @@ class PodStep:
             if artifact.path:
                 self._repository.load(artifact, self._runner.path(pod, artifact.path))
 
-    async def _supervised(self, pod: Pod, stop: asyncio.Event) -> PodResult:
-        """Run the pod; an interrupt of the run stops it too."""
-
-        async def pass_on() -> None:
-            await self._interrupt.wait()
-            stop.set()
-
-        interrupted = asyncio.ensure_future(pass_on())
-        try:
-            return await self._runner.run(pod, stop)
-        finally:
-            interrupted.cancel()
-
-    def _finished(self, node: Node, template: Template, pod: Pod, result: PodResult, expired: str) -> Node:
+    def _finished(self, node: Node, template: Template, pod: Pod, result: PodResult, stop: Stop) -> Node:
+        node.outputs = s.Values(exit_code=_text(result.exit_code), result=result.result)
         try:
             node.outputs = outputs.of_pod(template, pod, result, self._runner, self._repository)
-        except (OutputError, OutsideError) as error:
-            node.outputs = s.Values(exit_code=_text(result.exit_code), result=result.result)
+        except OutputError as error:
             if result.exit_code == 0:  # else main's own failure is what counts
                 return self._tree.mark(node, s.ERROR, f"wait: Error (exit code 64): {error}")
-        if reason := expired or (self._interrupt.is_set and self._interrupt.message):
-            return self._tree.mark(node, s.FAILED, reason)
+        if stop.reason == DEADLINE_EXCEEDED:
+            return self._tree.mark(node, s.FAILED, stop.reason)
         if result.exit_code == 0:
             return self._tree.mark(node, s.SUCCEEDED)
-        return self._tree.mark(node, s.FAILED, result.message)
+        return self._tree.mark(node, s.FAILED, stop.reason or result.message)
 
     @asynccontextmanager
     async def _admission(self, limit: asyncio.Semaphore | None) -> AsyncIterator[None]:
@@ -154,30 +148,20 @@ class PodStep:
             await stack.enter_async_context(self._slots)
             yield
 
-    @contextmanager
-    def _deadline(self, template: Template, stop: asyncio.Event) -> Iterator[Callable[[], bool]]:
-        """Stop the pod when its own time is up. Yields a function that tells whether it was."""
-        limits = [retry.seconds(limit) for limit in (template.timeout, template.active_deadline_seconds) if limit]
-        expired = asyncio.Event()
 
-        def expire() -> None:
-            expired.set()
-            stop.set()
-
-        timer = asyncio.get_running_loop().call_later(min(limits), expire) if limits else None
-        try:
-            yield expired.is_set
-        finally:
-            if timer:
-                timer.cancel()
+def _seconds(limit: str | int | None) -> float | None:
+    return retry.seconds(limit) if limit else None
 
 
 def _grace(template: Template) -> float:
-    """The one part of a pod spec patch that means something to a process."""
+    """The one part of a pod spec patch that means something to a process. Raises AmountError."""
     if not template.pod_spec_patch:
         return GRACE_SECONDS
-    patch = yaml.safe_load(template.pod_spec_patch)
-    return float(patch.get("terminationGracePeriodSeconds", GRACE_SECONDS))
+    try:
+        patch = yaml.safe_load(template.pod_spec_patch)
+        return float(patch.get("terminationGracePeriodSeconds", GRACE_SECONDS))
+    except (yaml.YAMLError, AttributeError, TypeError, ValueError) as error:
+        raise AmountError(f"podSpecPatch: {template.pod_spec_patch!r} is no patch of a pod: {error}") from error
 
 
 def _text(code: int | None) -> str | None:

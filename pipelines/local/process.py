@@ -91,9 +91,10 @@ class ProcessPods:
                     stderr=log,
                     start_new_session=True,
                 )
-            except OSError as error:  # an argument of more than 128 KiB (execve(2), MAX_ARG_STRLEN), a broken program
-                remedy = "; pass large values as an artifact" if error.errno == errno.E2BIG else ""
-                _termination_log(pod, container).write_text(f"cannot start {argv[0]}: {error.strerror}{remedy}")
+            except (OSError, ValueError) as error:  # too large an argument (execve(2), MAX_ARG_STRLEN), one with a NUL
+                too_large = isinstance(error, OSError) and error.errno == errno.E2BIG
+                reason = "Argument list too long; pass large values as an artifact" if too_large else str(error)
+                _termination_log(pod, container).write_text(f"cannot start {argv[0]}: {reason}")
                 return NOT_STARTED
         self._processes.add(process.pid)
         code = await self._end(pod, process, stop)
@@ -141,6 +142,9 @@ class ProcessPods:
         root = pod.folder / "root"
         private = ["/tmp", *map(_private, pod.private_paths)]  # noqa: S108 - the pod's own
         folders = {path: within(root, path) for path in private}
+        if container.working_dir:
+            here = Path(container.working_dir)
+            folders[container.working_dir] = here if here.is_dir() else within(root, container.working_dir)
         for folder in folders.values():
             folder.parent.mkdir(parents=True, exist_ok=True)
         folders["/dev/termination-log"] = pod.folder / "termination-log"

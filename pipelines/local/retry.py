@@ -15,6 +15,10 @@ from argosy.pipelines.status import Node
 _TRANSIENT = re.compile(r"exceeded quota|connection reset|i/o timeout|TLS handshake timeout|connection refused|EOF")
 
 
+class AmountError(ValueError):
+    """A number or a duration in a manifest that is none."""
+
+
 @dataclass(frozen=True)
 class Again:
     """Try once more, after a pause."""
@@ -78,12 +82,13 @@ def _policy_allows(strategy: RetryStrategy, last: Node) -> bool:
 
 
 def _limit(strategy: RetryStrategy) -> int | None:
-    return None if strategy.limit is None else int(strategy.limit)
+    return None if strategy.limit is None else _whole(strategy.limit, "retryStrategy.limit")
 
 
 def _backoff(backoff: Backoff, attempts: list[Node]) -> tuple[float, str]:
     """Seconds to wait, and why waiting is futile, if it is."""
-    pause = seconds(backoff.duration) * float(backoff.factor or 1) ** (len(attempts) - 1)
+    factor = _whole(backoff.factor or 1, "retryStrategy.backoff.factor")
+    pause = seconds(backoff.duration) * factor ** (len(attempts) - 1)
     if backoff.cap:
         pause = min(pause, seconds(backoff.cap))
     if backoff.max_duration:
@@ -96,9 +101,19 @@ def _backoff(backoff: Backoff, attempts: list[Node]) -> tuple[float, str]:
 
 
 def seconds(duration: str | int) -> float:
-    """A duration as Argo reads it: a bare number is seconds (util/utils.go:9)."""
+    """A duration as Argo reads it: a bare number is seconds (util/utils.go:9). Raises AmountError."""
     text = str(duration)
-    return float(text) if text.isdecimal() else quantities.seconds(text)
+    try:
+        return float(text) if text.isdecimal() else quantities.seconds(text)
+    except ValueError as error:
+        raise AmountError(str(error)) from error
+
+
+def _whole(number: int | str, where: str) -> int:
+    try:
+        return int(number)
+    except ValueError as error:
+        raise AmountError(f"{where}: {number!r} is no whole number") from error
 
 
 def _duration(node: Node) -> float:

@@ -15,9 +15,10 @@ import msgspec
 
 from argosy.pipelines import manifest as m
 from argosy.pipelines import status as s
+from argosy.pipelines.expressions.golang import any_string
 from argosy.pipelines.local import orphans, resume
 from argosy.pipelines.local.artifacts import Repository
-from argosy.pipelines.local.engine import Engine
+from argosy.pipelines.local.engine import RUN_DEADLINE, Engine
 from argosy.pipelines.local.podstep import Volumes
 from argosy.pipelines.local.process import Machine, ProcessPods
 from argosy.pipelines.local.store import Home, Journal, RunFolder
@@ -104,7 +105,7 @@ class LocalRuns:
             if status.phase == s.SUCCEEDED:
                 raise RunError(f"run {folder.name} has succeeded: there is nothing to resume")
             orphans.kill_run(document["metadata"]["uid"])
-            resume.forget_unfinished(status)
+            resume.forget_unfinished(status, folder.name, {INTERRUPTED, STOPPED, RUN_DEADLINE})
             status.phase = s.PENDING
             folder.fold(document, status)
             return self._run(folder, document, status, observer)
@@ -182,7 +183,11 @@ class _ObservedJournal:
 
 
 async def _supervise(engine: Engine, tree: Tree, folder: RunFolder) -> Status:
-    """Run the engine; a signal interrupts it, a second Ctrl-C kills its pods at once."""
+    """Run the engine until it ends or is told to.
+
+    Ctrl-C, or the terminal's end, stops the pods; the second kills them. SIGTERM stops the pods and lets exit handlers
+    run; the second stops those.
+    """
     loop = asyncio.get_running_loop()
     running = asyncio.ensure_future(engine.run())
 
@@ -191,8 +196,12 @@ async def _supervise(engine: Engine, tree: Tree, folder: RunFolder) -> Status:
             running.cancel()
         engine.interrupt.set(INTERRUPTED, final=True)
 
-    loop.add_signal_handler(signal.SIGINT, on_interrupt)
-    loop.add_signal_handler(signal.SIGTERM, engine.interrupt.set, STOPPED)
+    def on_stop() -> None:
+        engine.interrupt.set(STOPPED, final=bool(engine.interrupt.message))
+
+    for number in (signal.SIGINT, signal.SIGHUP):  # the terminal's Ctrl-C, and its end
+        loop.add_signal_handler(number, on_interrupt)
+    loop.add_signal_handler(signal.SIGTERM, on_stop)
     progress = asyncio.ensure_future(_follow_progress(tree, folder))
     try:
         return await running
@@ -245,6 +254,10 @@ def _set_parameters(document: Json, workflow: m.Workflow, values: Mapping[str, s
     for parameter in document["spec"].get("arguments", {}).get("parameters", []):
         if parameter["name"] in values:
             parameter["value"] = values[parameter["name"]]
+        allowed = [any_string(value) for value in declared[parameter["name"]].enum or [] if value is not None]
+        if allowed and any_string(parameter.get("value") or "") not in allowed:
+            what = f"{parameter.get('value')!r} is none of its values"
+            raise RunError(f"parameter {parameter['name']!r}: {what}; it takes {', '.join(allowed)}")
         if parameter.get("value") is None and "valueFrom" not in parameter:
             raise RunError(f"parameter {parameter['name']!r} has no value; give one with -p {parameter['name']}=VALUE")
 

@@ -5,6 +5,7 @@ change costs one appended line however large the run is, and whoever is killed b
 The runner folds the journal into `workflow.json` when a run ends and before it is resumed.
 """
 
+import errno
 import fcntl
 import os
 import re
@@ -32,6 +33,10 @@ class Change(msgspec.Struct, omit_defaults=True):
 
 _change_decoder = msgspec.json.Decoder(Change)
 _encoder = msgspec.json.Encoder()
+
+
+class DamagedError(ValueError):
+    """A run's state that cannot be read; the message names file and line."""
 
 
 class RunFolder:
@@ -68,8 +73,11 @@ class RunFolder:
             raise FileExistsError(self.path) from error
 
     def workflow(self) -> Json:
-        """The run as an Argo Workflow object, as it is now."""
-        workflow: Json = msgspec.json.decode(self._snapshot.read_bytes())
+        """The run as an Argo Workflow object, as it is now. Raises DamagedError."""
+        try:
+            workflow: Json = msgspec.json.decode(self._snapshot.read_bytes())
+        except msgspec.DecodeError as error:
+            raise DamagedError(f"{self._snapshot}: damaged: {error}; remove {self.path}") from error
         workflow["status"] = msgspec.to_builtins(self.status(workflow))
         return workflow
 
@@ -132,14 +140,18 @@ class RunFolder:
             lines = self._journal.read_bytes().split(b"\n")
         except FileNotFoundError:
             return
-        for line in lines[:-1]:  # what follows the last newline is empty, or a line whose writer was killed
-            yield _change_decoder.decode(line)
+        for number, line in enumerate(lines[:-1], 1):  # what follows the last newline is a line cut by a kill, or empty
+            try:
+                yield _change_decoder.decode(line)
+            except msgspec.DecodeError as error:
+                raise DamagedError(f"{self._journal}:{number}: damaged: {error}; remove {self.path}") from error
 
 
 class Journal:
     """Appends changes; each is one write, so that a killed writer leaves whole lines and at most one torn."""
 
     def __init__(self, path: Path) -> None:
+        self._path = str(path)
         self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
 
     def node(self, node: Node) -> None:
@@ -155,7 +167,11 @@ class Journal:
         os.close(self._file)
 
     def _append(self, change: Change) -> None:
-        os.write(self._file, _encoder.encode(change) + b"\n")
+        line = _encoder.encode(change) + b"\n"
+        written = os.write(self._file, line)
+        if written != len(line):  # a full disk takes part of a line: take that part back
+            os.ftruncate(self._file, os.fstat(self._file).st_size - written)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self._path)
 
 
 class Home:

@@ -25,7 +25,8 @@ LEFT_OUT: dict[type[m.Noun], frozenset[str]] = {
     m.Spec: _names("""
         affinity archiveLogs artifactGC artifactRepositoryRef automountServiceAccountToken dnsConfig dnsPolicy executor
         hostAliases hostNetwork imagePullSecrets metrics nodeSelector podDisruptionBudget podGC podMetadata
-        podPriorityClassName podSpecPatch schedulerName securityContext tolerations ttlStrategy volumeClaimGC
+        podPriorityClassName podSpecPatch schedulerName securityContext synchronization tolerations ttlStrategy
+        volumeClaimGC
         workflowMetadata
     """),
     m.Template: _names("""
@@ -36,11 +37,13 @@ LEFT_OUT: dict[type[m.Noun], frozenset[str]] = {
         "imagePullPolicy ports readinessProbe resources securityContext startupProbe stdin stdinOnce tty"
     ),
     m.Artifact: _names("artifactGC recurseMode"),
-    m.VolumeMount: _names("mountPropagation recursiveReadOnly"),
+    m.VolumeMount: _names("mountPropagation readOnly recursiveReadOnly"),
     m.RetryStrategy: _names("affinity"),
 }
 
-NOTED = _names("affinity hostNetwork nodeSelector resources schedulerName securityContext tolerations")
+NOTED = _names("""
+    affinity hostNetwork nodeSelector readOnly resources schedulerName securityContext synchronization tolerations
+""")
 """Of what is left out, what a user may have counted on: one line says so."""
 
 VOLUMES = _names("emptyDir hostPath persistentVolumeClaim")
@@ -105,25 +108,43 @@ def _incomplete(spec: m.Spec) -> Iterator[str]:
     for name in names:
         if not TEMPLATE_NAME.fullmatch(name):
             yield f"template {name!r}: no name that Argo takes: letters, digits and - only"
-    if spec.entrypoint not in names:
-        yield f"spec.entrypoint: no template is named {spec.entrypoint!r}"
+    if spec.parallelism is not None and spec.parallelism < 1:
+        yield f"spec.parallelism: {spec.parallelism} lets nothing run; write 1 or more"
     for template in spec.templates:
         kinds = [template.container, template.script, template.dag, template.steps]
         if sum(kind is not None for kind in kinds) != 1:
             yield f"template {template.name!r}: a container, a script, a dag or steps is expected, exactly one"
+    for where, name in _references(spec):
+        if name not in names:
+            yield f"{where}: no template is named {name!r}"
+
+
+def _references(spec: m.Spec) -> Iterator[tuple[str, str]]:
+    """Every place that names a template, and the name."""
+    yield "spec.entrypoint", spec.entrypoint
+    if spec.on_exit:
+        yield "spec.onExit", spec.on_exit
+    for template in spec.templates:
         for task in _tasks(template):
-            if task.template not in names:
-                yield f"template {template.name!r}, task {task.name!r}: no template is named {task.template!r}"
+            where = f"template {template.name!r}, task {task.name!r}"
+            yield where, task.template
+            if task.exit_hook:
+                yield f"{where}, exit handler", task.exit_hook.template
 
 
 def _template(template: m.Template, where: str, machine: Machine) -> Iterator[str]:
     for hook in (name for task in _tasks(template) for name in task.hooks if name != "exit"):
         yield f"{where}: hook {hook!r}: only exit hooks can be run on one machine"
+    if template.pod is None and (template.timeout or template.active_deadline_seconds):
+        yield f"{where}: only a pod can have a deadline (argo: workflow/validate/validate.go:509, 772)"
+    if template.parallelism is not None and template.parallelism < 1:
+        yield f"{where}.parallelism: {template.parallelism} lets nothing run; write 1 or more"
     for volume in template.volumes:
         yield from _volume(volume, where)
     for container in (*template.init_containers, template.pod):
         if container is not None:
             yield from _command(container, where, machine)
+            yield from (f"{where}: mountPath / cannot be had on one machine" for _ in _roots(container))
 
 
 def _command(container: m.Container, where: str, machine: Machine) -> Iterator[str]:
@@ -134,6 +155,10 @@ def _command(container: m.Container, where: str, machine: Machine) -> Iterator[s
     command = container.command[0]
     if "{{" not in command and "$(" not in command and not shutil.which(command, path=machine.environment["PATH"]):
         yield f"{where}: command {command!r} is not on this machine"
+
+
+def _roots(container: m.Container) -> list[m.VolumeMount]:
+    return [mount for mount in container.volume_mounts if not mount.mount_path.strip("/")]
 
 
 def _volume(volume: Json, where: str) -> Iterator[str]:

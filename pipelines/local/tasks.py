@@ -8,8 +8,10 @@ from argosy.pipelines.expressions.errors import ExpressionError, UnresolvedTag
 from argosy.pipelines.expressions.tags import substitute_tree
 from argosy.pipelines.local import loops, outputs
 from argosy.pipelines.local.inputs import InputError
+from argosy.pipelines.local.locks import LockError
 from argosy.pipelines.local.loops import LoopError
 from argosy.pipelines.local.outputs import OutputError
+from argosy.pipelines.local.retry import AmountError
 from argosy.pipelines.local.scope import AbsentOutputError, Scope
 from argosy.pipelines.manifest import Artifact, Json, ManifestError, Task, convert
 from argosy.pipelines.status import File
@@ -23,7 +25,17 @@ class TaskError(ValueError):
     """A task whose references cannot be resolved."""
 
 
-MISTAKES = (ExpressionError, InputError, LoopError, OutputError, ManifestError, TaskError)
+MISTAKES = (
+    AbsentOutputError,
+    AmountError,
+    ExpressionError,
+    InputError,
+    LockError,
+    LoopError,
+    ManifestError,
+    OutputError,
+    TaskError,
+)
 """What a definition's own mistakes raise: the node that met one ends in Error, with the mistake as its message."""
 
 

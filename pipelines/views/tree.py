@@ -115,6 +115,6 @@ def _line(row: Row, width: int, paint: Paint) -> str:
     sign, word, colour = SIGNS[row.phase]
     name = _name(row)
     spaces = " " * (len(name) - len(name.lstrip()))
-    start = f"{spaces}{paint(sign, colour)} {name.strip():<{width - len(spaces)}}"
+    start = f"{spaces}{paint(sign, colour)} {name.strip():<{max(0, width - len(spaces))}}"
     line = f"{start}  {paint(f'{word:<11}', colour)} {duration(row.seconds):>7}"
     return f"{line}  {row.note}".rstrip()

@@ -8,7 +8,7 @@ from typing import IO
 import click
 
 from argosy.pipelines import status as s
-from argosy.pipelines.status import INTERRUPTED
+from argosy.pipelines.status import DAMAGED, INTERRUPTED
 
 Paint = Callable[[str, str], str]
 """Text and the name of a colour -> the text to print."""
@@ -21,6 +21,7 @@ SIGNS = {
     s.ERROR: ("✖", "errored", "red"),
     s.SKIPPED: ("↷", "skipped", "bright_black"),
     s.OMITTED: ("·", "not run", "bright_black"),
+    DAMAGED: ("✖", "damaged", "red"),
     INTERRUPTED: ("■", "interrupted", "yellow"),
 }
 """Phase -> sign, word and colour."""

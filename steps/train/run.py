@@ -12,9 +12,11 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from pydantic import ValidationError
+
 from argosy.steps import exported_model, files
 from argosy.steps.contracts import Contract, ExitCode, Md5, TrainInput, TrainOutput
-from argosy.steps.errors import StepError, configuration_error
+from argosy.steps.errors import StepError, configuration_error, data_error
 
 MODEL = "model"
 
@@ -59,12 +61,19 @@ class Run:
             os.close(lock)
 
     def claim(self) -> None:
-        """The run is of this recipe. Raises StepError (CONFIGURATION) when it was begun with another."""
+        """The run is of this recipe.
+
+        Raises StepError when it was begun with another (CONFIGURATION), or nothing says with which (DATA).
+        """
         path = self.folder / "recipe.json"
         if not path.exists():
             files.write_text(path, self._recipe.model_dump_json(indent=2) + "\n")
             return
-        begun = Recipe.model_validate_json(path.read_bytes())
+        try:
+            begun = Recipe.model_validate_json(path.read_bytes())
+        except ValidationError:
+            remedy = f"give another --run, or remove {self.folder} to train anew"
+            raise data_error(f"{path}: is no recipe of this version of argosy; {remedy}") from None
         for field in Recipe.model_fields:
             before, now = getattr(begun, field), getattr(self._recipe, field)
             if before != now:
@@ -78,12 +87,19 @@ class Run:
             files.sweep(folder)
 
     def result(self) -> TrainOutput | None:
-        """What the finished training gave; None when it is not finished, or its model is not there whole."""
+        """What the finished training gave; None when it is not finished, or its model is not there whole.
+
+        Raises StepError (DATA) when the result cannot be read.
+        """
+        path = self.folder / "result.json"
         try:
-            output = TrainOutput.model_validate_json((self.folder / "result.json").read_bytes())
+            output = TrainOutput.model_validate_json(path.read_bytes())
             model_hash = files.sha256(self.model / exported_model.PROGRAM)
         except FileNotFoundError:
             return None
+        except ValidationError:
+            remedy = "remove it to go on from the last checkpoint"
+            raise data_error(f"{path}: is no result of this version of argosy; {remedy}") from None
         return output if model_hash == output.model_hash else None
 
     def finish(self, output: TrainOutput) -> None:

@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from argosy.pipelines.checks import check_manifest
+from argosy.pipelines.checks.rules import check_manifest
 
 GOOD = """
 apiVersion: argoproj.io/v1alpha1
@@ -154,6 +154,15 @@ def test_good_manifest_has_no_problem():
         ("name: run\n", "name: Run\n", "templates.Run: 'Run' is no name for Argo; use lower-case letters"),
         ("name: two", "name: One", "main: one and One are the same name; give each a name of its own"),
         ("name: run\n", "name: main\n", "templates: main is there twice; give each a name of its own"),
+        ("name: two", "name: one", "main: one is there twice; give each a name of its own"),
+        ("    dag:\n", "    dag:\n      target: one twi\n", "main.target: there is no task twi; did you mean two?"),
+        ("entrypoint: main", "entrypoint: main\n  hooks: {exit: {template: bye}}", "hooks.exit.template: there is no"),
+        ("depends: one", "depends: one\n        onExit: bye", "main.two.onExit: there is no template bye; the templates"),
+        (
+            "depends: one",
+            "depends: one\n        hooks: {running: {template: bye, expression: a}}",
+            "main.two.hooks.running.template: there is no template bye; the templates",
+        ),
     ],
 )
 def test_mistake_is_found_and_placed(old, new, problem):
@@ -188,6 +197,7 @@ spec:
             "template: run}, ",
             "{{steps.one.outputs.artifacts.a}}: two does not wait for one; move one",
         ),
+        ("name: two", "name: one", "main: one is there twice; give each a name of its own"),
         ("artifacts.a}}", "artifacts.b}}", "one has no such output artifact; there are a"),
         (
             ", arguments: {artifacts: [{name: a, from: '{{steps.one.outputs.artifacts.a}}'}]}",
@@ -202,6 +212,11 @@ def test_mistake_among_steps_is_found(old, new, problem):
 
 def test_steps_that_are_right_have_no_problem():
     assert found(text=STEPS) == []
+
+
+@pytest.mark.parametrize("target", ["one", "one two", "two {{workflow.parameters.size}}"])
+def test_targets_that_are_tasks_or_known_later_have_no_problem(target):
+    assert found(("    dag:\n", f"    dag:\n      target: '{target}'\n")) == []
 
 
 def test_longest_way_round_is_a_dependency():

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from argosy.pipelines import documents
-from argosy.pipelines.checks import check_manifest
+from argosy.pipelines.checks.rules import check_manifest
 from argosy.pipelines.checks.schema import KINDS
 
 MODULE = "github.com/argoproj/argo-workflows/v4@v4.0.5"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from argosy.pipelines import Accuracy, Dataset, Pipeline, Registry, Training
-from argosy.pipelines.checks import check
+from argosy.pipelines.checks.rules import check
 from argosy.pipelines.checks.linter import argo_lint
 
 ROOT = Path(__file__).parents[2]
@@ -83,6 +83,11 @@ def test_merge_conflict_is_told_with_its_line(project):
     lines = LOCK.splitlines()
     (project / "dvc.lock").write_text("\n".join([*lines[:6], "<<<<<<< HEAD", *lines[6:]]))
     assert problems(project) == ["dvc.lock:7: holds a merge conflict; resolve it, then run `dvc status`"]
+
+
+def test_lock_that_is_no_text_is_told_with_its_byte(project):
+    (project / "dvc.lock").write_bytes(LOCK.encode() + b"# \xff")
+    assert problems(project) == [f"dvc.lock: is no UTF-8 text at byte {len(LOCK) + 2}; write it anew with DVC"]
 
 
 def test_linter_of_argo_is_asked_where_it_is_installed(tmp_path, monkeypatch):

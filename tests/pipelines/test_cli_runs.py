@@ -231,6 +231,37 @@ def test_show_explains_the_newest_run_or_the_one_that_is_named(argosy):
     assert "  parameters\n    word  hello\n" in told
 
 
+@pytest.fixture
+def damaged(argosy):
+    """The name of the newest run, whose state cannot be read, and of the one before it."""
+    whole, broken = argosy("run", "greeting.yaml").run, argosy("run", "failing.yaml").run
+    Path(".argosy/runs", broken, "workflow.json").write_text('{"metadata": ')
+    return broken, whole
+
+
+def test_a_damaged_run_is_listed_as_such_and_hides_no_other(argosy, damaged):
+    done = argosy("runs")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [line.split()[:3:2] for line in done.stdout.splitlines()[1:]] == [
+        [damaged[0], "damaged"],
+        [damaged[1], "succeeded"],
+    ]
+    assert [run["phase"] for run in json.loads(argosy("runs", "--json").stdout)] == ["Damaged", "Succeeded"]
+
+
+@pytest.mark.parametrize("command", ["show", "resume", "logs", "stop"])
+@pytest.mark.parametrize("is_named", [True, False])
+def test_a_damaged_run_ends_a_command_with_one_line(argosy, damaged, command, is_named):
+    done = argosy(command, *damaged[: int(is_named)])
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert re.match(rf"argosy: .*/{damaged[0]}/workflow\.json.*damaged", line)
+
+
+def test_completion_offers_no_steps_of_a_damaged_run(completed, damaged):
+    assert completed("logs", damaged[0], "") == []
+
+
 def test_show_as_json_is_the_whole_workflow_object(argosy):
     name = argosy("run", "greeting.yaml").run
     told = json.loads(argosy("show", name, "--json").stdout)

@@ -184,8 +184,14 @@ def test_a_tree_fits_a_small_terminal_by_leaving_out_what_is_settled(node, workf
     assert [row.name for row in tree.fitted(rows, 3)] == ["18 more", "s17", "s18"]
 
 
+def test_a_name_that_is_nested_deeper_than_the_column_is_wide_is_told_whole():
+    row = tree.Row(depth=30, name="deep", phase=s.SUCCEEDED, seconds=1.0, note="")
+    (line,) = tree.text([row], plain)
+    assert line == "  " + "  " * 30 + "✔ deep  succeeded        1s"
+
+
 def test_every_phase_has_a_sign_and_a_word_of_its_own():
-    phases = {s.PENDING, s.RUNNING, *s.FULFILLED, INTERRUPTED}
+    phases = {s.PENDING, s.RUNNING, *s.FULFILLED, s.DAMAGED, INTERRUPTED}
     assert set(words.SIGNS) == phases
     assert len({word for _, word, _ in words.SIGNS.values()}) == len(phases)
 

@@ -8,7 +8,7 @@ from hera.workflows import DAG, Container, Parameter, Step, Steps, Task, Workflo
 from pydantic import BaseModel, create_model
 
 from argosy.pipelines import Accuracy, Dataset, Pipeline, Registry, Training, documents
-from argosy.pipelines.checks import check, check_manifest
+from argosy.pipelines.checks.rules import check, check_manifest
 from argosy.pipelines.compile import compiled
 from argosy.pipelines.errors import CompileError, SpecError
 from argosy.pipelines.expressions.tags import substitute_tree
@@ -254,13 +254,22 @@ def test_c22_unreadable_condition_is_told_with_the_form_that_is_read(when, messa
     assert '"{{tasks.NAME.outputs.parameters.answer}}" == "pass"' in problem.remedy
 
 
-@pytest.mark.parametrize(("size", "problems"), [(131_072, 0), (131_073, 1)])
+@pytest.mark.parametrize(("size", "problems"), [(131_064, 0), (131_065, 1)])
 def test_c23_parameter_that_fits_no_argument_is_refused(size, problems):
+    """Linux takes 131,072 bytes of `--text=`, the value and a NUL (execve(2): MAX_ARG_STRLEN)."""
     run = Container(name="run", image="i", inputs=[Parameter(name="text")])
     task = Task(name="t", template="run", arguments={"text": "ü" * (size // 2) + "a" * (size % 2)})
     found = check(Workflow(name="w", entrypoint="d", templates=[run, DAG(name="d", tasks=[task])]))
     assert len(found) == problems
     assert all(str(one).endswith("1 more than fit into an argument; pass it as an artifact") for one in found)
+
+
+def test_c23_hyperparameter_counts_with_all_that_stands_before_it():
+    kind = create_model("Kind", __base__=Hyperparameters, text=(str, ""))
+    longest = 131_072 - len("--hyperparameters.text=\0")
+    compiled(pipeline(Training(task="t:T", hyperparameters=kind(text="a" * longest))))
+    with pytest.raises(CompileError, match="1 more than fit into an argument"):
+        compiled(pipeline(Training(task="t:T", hyperparameters=kind(text="a" * (longest + 1)))))
 
 
 def test_c24_manifest_that_fits_no_cluster_names_its_largest_part():

@@ -93,6 +93,19 @@ def test_a_run_keeps_to_the_recipe_that_it_was_begun_with(trained, training, run
     assert "seed 0 and not 1" in other.stderr
 
 
+@pytest.mark.parametrize("text", ["", '{"task": "argosy', '{"another": "version"}'])
+@pytest.mark.parametrize("name", ["recipe.json", "result.json"])
+def test_a_file_of_the_run_that_cannot_be_read_is_named_with_its_remedy(name, text, run_step, arguments):
+    folder = arguments["models"] / arguments["run"]
+    folder.mkdir(parents=True)
+    (folder / name).write_text(text)
+    refused = run_step("train", **arguments)
+    assert refused.exit_code == ExitCode.DATA
+    assert refused.stderr.splitlines()[-1].startswith(f"{folder / name}: is no {name.removesuffix('.json')} of this")
+    assert "; " in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
 def test_sigterm_leaves_a_checkpoint_and_the_resumed_training_is_equal_bit_for_bit(begun, arguments, trained, run_step):
     begun.process.send_signal(signal.SIGTERM)
     _, stderr = begun.process.communicate(timeout=60)

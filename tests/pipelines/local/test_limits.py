@@ -100,3 +100,61 @@ def test_parallelism_of_the_workflow_and_of_a_template(run):
 
 def test_without_limits_pods_run_side_by_side(run):
     assert overlapping(run(fan())) == 2
+
+
+def test_a_mutex_and_parallelism_together_do_not_block_each_other(run):
+    """The place among the boundary's children comes before the lock, as in Argo's controller."""
+    inner = (
+        "\n- name: inner\n  dag: {tasks: [{name: w, template: work}, {name: x, template: work}]}\n  parallelism: 1\n"
+    )
+    outer = "dag: {tasks: [{name: a, template: inner}, {name: b, template: inner}]}\n  parallelism: 2"
+    assert run(spec("sleep 0.1", "synchronization: {mutexes: [{name: m}]}", outer) + inner).status.phase == "Succeeded"
+
+
+def test_a_lock_that_a_caller_holds_is_an_error_and_not_a_wait_for_ever(run):
+    lock = "synchronization: {mutexes: [{name: m}]}"
+    ended = run(spec("true", lock, f"dag: {{tasks: [{{name: a, template: work}}]}}\n  {lock}"))
+    assert "would wait for ever" in ended.node("a").message
+
+
+def test_a_timeout_counts_the_wait_for_a_lock(run):
+    lock = "synchronization: {mutexes: [{name: m}]}"
+    late = f"\n- name: late\n  timeout: 1s\n  {lock}\n  container: {{image: x, command: [echo]}}\n"
+    main = "dag: {tasks: [{name: a, template: work}, {name: b, template: late}]}"
+    ended = run(spec("sleep 2", lock, main) + late)
+    assert (ended.phases()["a"], ended.node("b").message) == ("Succeeded", "timeout")
+
+
+def test_a_pods_deadline_does_not_count_the_wait_for_a_place(run):
+    ended = run(spec("sleep 0.6", "activeDeadlineSeconds: 1", FAN, "parallelism: 1"))
+    assert ended.status.phase == "Succeeded"
+
+
+MISTAKES = {
+    "timeout": ("timeout: soon", "no duration"),
+    "limit": ("retryStrategy: {limit: many}", "no whole number"),
+    "backoff": ("retryStrategy: {limit: 1, backoff: {duration: soon}}", "no duration"),
+    "factor": ("retryStrategy: {limit: 1, backoff: {duration: 1s, factor: x}}", "no whole number"),
+    "patch": ("podSpecPatch: '[1]'", "no patch of a pod"),
+}
+
+
+@pytest.mark.parametrize("kind", MISTAKES)
+def test_a_number_that_is_none_ends_its_step_with_the_field(run, kind):
+    field, reason = MISTAKES[kind]
+    assert reason in run(spec("exit 1", field)).node("a").message
+
+
+WRITES = {
+    "bytes": ("printf '\\377' > /tmp/o", "parameters: [{name: o, valueFrom: {path: /tmp/o}}]", "no text"),
+    "folder": ("mkdir /tmp/o", "parameters: [{name: o, valueFrom: {path: /tmp/o}}]", "no text"),
+    "pipe": ("mkfifo /tmp/o", "artifacts: [{name: o, path: /tmp/o}]", "named pipe"),
+    "root": ("true", "artifacts: [{name: o, path: /}]", "not the pod"),
+}
+
+
+@pytest.mark.parametrize("kind", WRITES)
+def test_what_a_step_writes_cannot_end_the_runner(run, kind):
+    script, outputs, reason = WRITES[kind]
+    ended = run(spec(script.replace("'", "''"), f"outputs: {{{outputs}}}"))
+    assert (ended.status.phase, reason in ended.node("a").message) == ("Error", True)

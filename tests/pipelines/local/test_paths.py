@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from argosy.pipelines.local.paths import PathMap
+from argosy.pipelines.local.paths import OutsideError, PathMap
 
 PATHS = PathMap({"/data": Path("/host/data"), "/data/out": Path("/host/out"), "/tmp": Path("/host/tmp")})
 
@@ -38,7 +38,7 @@ def test_the_longest_mapped_path_wins():
 
 
 def test_a_path_that_is_not_mapped_is_an_error():
-    with pytest.raises(KeyError):
+    with pytest.raises(OutsideError):
         PATHS.outside("/etc/passwd")
 
 

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from argosy.pipelines import status as s
-from argosy.pipelines.local.store import Home
+from argosy.pipelines.local.store import DamagedError, Home
 from argosy.pipelines.local.tree import Tree
 from argosy.pipelines.names import fnv1a, pod_name
 from argosy.pipelines.status import Status
@@ -85,3 +85,12 @@ def test_pod_names_are_argos():
     assert pod_name("run", "run", "main") == "run"
     assert pod_name("run", "run.a(0)", "work") == f"run-work-{fnv1a('run.a(0)')}"
     assert len(pod_name("run", "run.a", "x" * 300)) <= 253
+
+
+def test_a_damaged_journal_is_named_with_its_line(folder):
+    grown(folder)
+    journal = folder.path / "journal.jsonl"
+    lines = journal.read_text().splitlines()
+    journal.write_text("\n".join([*lines[:1], "garbage", *lines[2:]]) + "\n")
+    with pytest.raises(DamagedError, match=r"journal\.jsonl:2: damaged"):
+        folder.workflow()
