@@ -36,12 +36,12 @@ def seconds(duration: str) -> float:
     return sum(float(number) * _SECONDS[unit] for number, unit in parts)
 
 
-def pause_seconds(text: str | int) -> float:
+def pause_seconds(text: str) -> float:
     """The seconds of a retry's pause: a bare number is seconds (argo: pkg/apis/workflow/v1alpha1/utils.go:9).
 
     Raises ValueError.
     """
-    return float(text) if str(text).isdecimal() else seconds(str(text))
+    return float(text) if text.isdecimal() else seconds(text)
 
 
 def duration(text: str) -> str:

@@ -76,6 +76,13 @@ class Step:
         return self.children[-1].pod if self.is_retry and self.children else self.node
 
     @property
+    def reason(self) -> str:
+        """What went wrong: the last attempt's message, unless it is the retrying itself that could not be done."""
+        if self.node.phase == s.ERROR and self.pod.phase != s.ERROR:
+            return self.node.message
+        return self.pod.message or self.node.message
+
+    @property
     def is_leaf(self) -> bool:
         """Whether no other step stands below it; attempts are the step itself."""
         return self.pod.type in (s.POD, s.SKIPPED_NODE) or not self.children

@@ -22,11 +22,11 @@ def timeouts(view: View) -> Iterator[Problem]:
     for where, template in _templates(view):
         timeout = template.get("timeout")
         if not _is_open(timeout):
-            yield from _misread(f"{where}timeout", quantities.duration, timeout)
+            yield from _misread(f"{where}timeout", quantities.duration, str(timeout))
 
 
 def deadlines(view: View) -> Iterator[Problem]:
-    """Deadlines are one second or more (argo: workflow/validate/validate.go:895)."""
+    """Deadlines are one second or more (argo: workflow/validate/validate.go:889)."""
     for where, holder in _holders(view):
         value = holder.get("activeDeadlineSeconds")
         if not _is_open(value) and not _is_whole(value, least=1):
@@ -34,7 +34,7 @@ def deadlines(view: View) -> Iterator[Problem]:
 
 
 def parallelism(view: View) -> Iterator[Problem]:
-    """Something may run: Argo waits for ever where nothing may (argo: workflow/controller/operator.go)."""
+    """Something may run: Argo waits for ever where nothing may (argo: workflow/controller/operator.go:3113)."""
     for where, holder in _holders(view):
         value = holder.get("parallelism")
         if not _is_open(value) and not _is_whole(value, least=1):
@@ -42,14 +42,15 @@ def parallelism(view: View) -> Iterator[Problem]:
 
 
 def misplaced_limits(view: View) -> Iterator[Problem]:
-    """Limits stand on the kind of template that heeds them (argo: workflow/validate/validate.go:509,772,903)."""
+    """Limits stand on the kind of template that heeds them (argo: workflow/validate/validate.go:509,772,897)."""
     for template in view.templates:
+        where = f"templates.{template.get('name', 'inline')}"
         is_caller = "dag" in template or "steps" in template
         for key in ("timeout", "activeDeadlineSeconds") if is_caller else ("parallelism",):
             if template.get(key) not in (None, ""):
-                kind, other = ("DAG or steps", "pod's") if is_caller else ("pod", "DAG or steps")
-                remedy = f"remove it, or give it to a {other} template"
-                yield Problem(f"templates.{template.get('name', 'inline')}.{key}", f"Argo refuses it on a {kind}", remedy)
+                here, there = ("DAG or steps", "pod's") if is_caller else ("pod's", "DAG or steps")
+                remedy = f"remove it, or give it to a {there} template"
+                yield Problem(f"{where}.{key}", f"Argo refuses it on a {here} template", remedy)
 
 
 def retry_limits(view: View) -> Iterator[Problem]:
@@ -62,7 +63,7 @@ def retry_limits(view: View) -> Iterator[Problem]:
 
 
 def retry_policies(view: View) -> Iterator[Problem]:
-    """Argo knows the policy (argo: workflow/controller/operator.go:1105)."""
+    """Argo knows the policy (argo: workflow/controller/operator.go:1118)."""
     for where, strategy in _retries(view):
         policy = strategy.get("retryPolicy")
         if not _is_open(policy) and policy not in RETRY_POLICIES:
@@ -71,13 +72,13 @@ def retry_policies(view: View) -> Iterator[Problem]:
 
 
 def backoff_pauses(view: View) -> Iterator[Problem]:
-    """A backoff has a duration, and what it has are durations (argo: workflow/controller/operator.go:1042)."""
+    """A backoff has a duration, and what it has are durations (argo: workflow/controller/operator.go:1046)."""
     for where, backoff in _backoffs(view):
-        if not backoff.get("duration"):
+        if backoff.get("duration") in (None, ""):
             yield Problem(f"{where}.duration", "is missing", "say how long to wait before the first retry: '10s'")
         for key in ("duration", "cap", "maxDuration"):
             if not _is_open(backoff.get(key)):
-                yield from _misread(f"{where}.{key}", quantities.pause_seconds, backoff[key])
+                yield from _misread(f"{where}.{key}", quantities.pause_seconds, str(backoff[key]))
 
 
 def backoff_factors(view: View) -> Iterator[Problem]:

@@ -102,9 +102,8 @@ def _backoff(backoff: Backoff, attempts: list[Node]) -> tuple[float, str]:
 
 def seconds(duration: str | int) -> float:
     """A duration as Argo reads it: a bare number is seconds (util/utils.go:9). Raises AmountError."""
-    text = str(duration)
     try:
-        return float(text) if text.isdecimal() else quantities.seconds(text)
+        return quantities.pause_seconds(str(duration))
     except ValueError as error:
         raise AmountError(str(error)) from error
 

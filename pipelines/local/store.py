@@ -11,13 +11,12 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
 import msgspec
 
-from argosy.pipelines.manifest import Json
+from argosy.pipelines.manifest import Json, Workflow
 from argosy.pipelines.status import Node, Status
 
 PROGRESS = re.compile(r"(\d+)/(\d+)")
@@ -75,17 +74,21 @@ class RunFolder:
     def workflow(self) -> Json:
         """The run as an Argo Workflow object, as it is now. Raises DamagedError."""
         try:
-            workflow: Json = msgspec.json.decode(self._snapshot.read_bytes())
-        except msgspec.DecodeError as error:
+            workflow = msgspec.json.decode(self._snapshot.read_bytes(), type=Json)
+            msgspec.convert(workflow, Workflow)
+            workflow["status"] = msgspec.to_builtins(self.status(workflow))
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise DamagedError(f"{self._snapshot}: damaged: {error}; remove {self.path}") from error
-        workflow["status"] = msgspec.to_builtins(self.status(workflow))
         return workflow
 
     def status(self, workflow: Json) -> Status:
         """The status that the snapshot and the journal add up to."""
         status = msgspec.convert(workflow.get("status", {}), Status)
-        for change in self._changes():
-            _apply(change, status)
+        for number, line in enumerate(self._lines(), 1):
+            try:
+                _apply(_change_decoder.decode(line), status)
+            except (msgspec.MsgspecError, UnicodeDecodeError, KeyError) as error:
+                raise DamagedError(f"{self._journal}:{number}: damaged: {error}; remove {self.path}") from error
         return status
 
     def fold(self, workflow: Json, status: Status) -> None:
@@ -135,16 +138,12 @@ class RunFolder:
         said = PROGRESS.fullmatch(lines[-1].strip()) if lines else None
         return said[0] if said and 0 <= int(said[1]) <= int(said[2]) and int(said[2]) > 0 else ""
 
-    def _changes(self) -> Iterator[Change]:
+    def _lines(self) -> list[bytes]:
+        """The journal's lines. What follows the last newline is empty, or a line cut by a kill."""
         try:
-            lines = self._journal.read_bytes().split(b"\n")
+            return self._journal.read_bytes().split(b"\n")[:-1]
         except FileNotFoundError:
-            return
-        for number, line in enumerate(lines[:-1], 1):  # what follows the last newline is a line cut by a kill, or empty
-            try:
-                yield _change_decoder.decode(line)
-            except msgspec.DecodeError as error:
-                raise DamagedError(f"{self._journal}:{number}: damaged: {error}; remove {self.path}") from error
+            return []
 
 
 class Journal:

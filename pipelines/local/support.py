@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import msgspec
 
 from argosy.pipelines import manifest as m
+from argosy.pipelines.checks import structure
 from argosy.pipelines.local.process import Machine
 from argosy.pipelines.manifest import Json
 from argosy.pipelines.names import TEMPLATE_NAME
@@ -65,6 +66,7 @@ def examine(workflow: m.Workflow, document: Json, machine: Machine) -> Findings:
     walk.node(document["spec"], m.Spec, "spec")
     if not walk.refused:
         walk.refused.extend(_incomplete(workflow.spec))
+        walk.refused.extend(map(str, structure.problems(document)))
     for index, template in enumerate(workflow.spec.templates):
         walk.refused.extend(_template(template, f"spec.templates[{index}] ({template.name})", machine))
     return Findings(tuple(walk.refused), tuple(sorted(walk.left_out & NOTED)))
@@ -104,41 +106,17 @@ class _Walk:
 
 def _incomplete(spec: m.Spec) -> Iterator[str]:
     """What a Workflow needs; asked only where no field was refused, since such a field may stand for it."""
-    names = {template.name for template in spec.templates}
-    for name in names:
-        if not TEMPLATE_NAME.fullmatch(name):
-            yield f"template {name!r}: no name that Argo takes: letters, digits and - only"
-    if spec.parallelism is not None and spec.parallelism < 1:
-        yield f"spec.parallelism: {spec.parallelism} lets nothing run; write 1 or more"
     for template in spec.templates:
+        if not TEMPLATE_NAME.fullmatch(template.name):
+            yield f"template {template.name!r}: no name that Argo takes: letters, digits and - only"
         kinds = [template.container, template.script, template.dag, template.steps]
         if sum(kind is not None for kind in kinds) != 1:
             yield f"template {template.name!r}: a container, a script, a dag or steps is expected, exactly one"
-    for where, name in _references(spec):
-        if name not in names:
-            yield f"{where}: no template is named {name!r}"
-
-
-def _references(spec: m.Spec) -> Iterator[tuple[str, str]]:
-    """Every place that names a template, and the name."""
-    yield "spec.entrypoint", spec.entrypoint
-    if spec.on_exit:
-        yield "spec.onExit", spec.on_exit
-    for template in spec.templates:
-        for task in _tasks(template):
-            where = f"template {template.name!r}, task {task.name!r}"
-            yield where, task.template
-            if task.exit_hook:
-                yield f"{where}, exit handler", task.exit_hook.template
 
 
 def _template(template: m.Template, where: str, machine: Machine) -> Iterator[str]:
     for hook in (name for task in _tasks(template) for name in task.hooks if name != "exit"):
         yield f"{where}: hook {hook!r}: only exit hooks can be run on one machine"
-    if template.pod is None and (template.timeout or template.active_deadline_seconds):
-        yield f"{where}: only a pod can have a deadline (argo: workflow/validate/validate.go:509, 772)"
-    if template.parallelism is not None and template.parallelism < 1:
-        yield f"{where}.parallelism: {template.parallelism} lets nothing run; write 1 or more"
     for volume in template.volumes:
         yield from _volume(volume, where)
     for container in (*template.init_containers, template.pod):

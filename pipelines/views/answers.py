@@ -50,7 +50,7 @@ def note(step: Step) -> str:
     own = step.node.message  # of a retried step that failed: `No more retries left`, which is no cause
     if step.phase == INTERRUPTED:
         return ""
-    if step.phase != s.SUCCEEDED and (message := own if step.is_active else step.pod.message or own):
+    if step.phase != s.SUCCEEDED and (message := own if step.is_active else step.reason):
         return one_line(message)
     try:
         return _NOTES[kind(outputs)](outputs)

@@ -40,7 +40,7 @@ def _cause(run: Run) -> str:
     """Why it ended so, where the steps do not tell it."""
     if run.phase in s.UNSUCCESSFUL and run.is_verdict:
         return ": a gate said no, nothing was published"
-    is_told_below = run.phase != INTERRUPTED and any(step.pod.message or step.node.message for step in run.failures())
+    is_told_below = run.phase != INTERRUPTED and any(step.reason for step in run.failures())
     return f": {one_line(run.message)}" if run.message and not is_told_below else ""
 
 
@@ -78,7 +78,7 @@ def failures(run: Run, logs: Logs, paint: Paint) -> list[list[str]]:
 
 def _failure(step: Step, logs: Logs, paint: Paint) -> list[str]:
     _, word, colour = SIGNS[step.phase]
-    why = [clean(line) for line in (step.pod.message or step.node.message).splitlines() if line.strip()]
+    why = [clean(line) for line in (step.reason).splitlines() if line.strip()]
     tail = [clean(line) for line in logs.tail(step.pod, LINES_SHOWN)]
     is_told = all(line in why[0] for line in tail) if why else not tail
     lines = [f"  {paint(f'{step.name} {word}', colour)}" + (f": {why[0]}" if why and step.phase != INTERRUPTED else "")]

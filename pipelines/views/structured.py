@@ -40,7 +40,7 @@ def _step(step: Step) -> Json:
         "name": step.name,
         "node": pod.id,
         "phase": step.phase,
-        "message": pod.message or step.node.message,
+        "message": step.reason,
         "attempts": len(step.children) if step.is_retry else 1,
         "exitCode": pod.outputs.exit_code if pod.outputs else None,
         "seconds": step.seconds,

@@ -29,7 +29,7 @@ def result(run: Run) -> str:
         return model
     failed = run.failures()
     if failed and run.phase in s.UNSUCCESSFUL:
-        said = failed[0].outputs.get("summary") or failed[0].pod.message or failed[0].node.message
+        said = failed[0].outputs.get("summary") or failed[0].reason
         return f"{failed[0].name}: {one_line(said)}"
     return one_line(run.message)
 

@@ -157,7 +157,11 @@ def test_good_manifest_has_no_problem():
         ("name: two", "name: one", "main: one is there twice; give each a name of its own"),
         ("    dag:\n", "    dag:\n      target: one twi\n", "main.target: there is no task twi; did you mean two?"),
         ("entrypoint: main", "entrypoint: main\n  hooks: {exit: {template: bye}}", "hooks.exit.template: there is no"),
-        ("depends: one", "depends: one\n        onExit: bye", "main.two.onExit: there is no template bye; the templates"),
+        (
+            "depends: one",
+            "depends: one\n        onExit: bye",
+            "main.two.onExit: there is no template bye; the templates",
+        ),
         (
             "depends: one",
             "depends: one\n        hooks: {running: {template: bye, expression: a}}",

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from argosy.pipelines import Accuracy, Dataset, Pipeline, Registry, Training
-from argosy.pipelines.checks.rules import check
 from argosy.pipelines.checks.linter import argo_lint
+from argosy.pipelines.checks.rules import check
 
 ROOT = Path(__file__).parents[2]
 LOCK = """schema: '2.0'

@@ -259,7 +259,7 @@ def test_a_damaged_run_ends_a_command_with_one_line(argosy, damaged, command, is
 
 
 def test_completion_offers_no_steps_of_a_damaged_run(completed, damaged):
-    assert completed("logs", damaged[0], "") == []
+    assert completed("logs", damaged[0], "") == [""]
 
 
 def test_show_as_json_is_the_whole_workflow_object(argosy):

@@ -115,6 +115,14 @@ def test_of_several_attempts_only_the_outcome_is_a_failure(node, workflow):
     assert [step.pod.name for step in view(workflow(*retried, *failed)).failures()] == ["run.b(1)"]
 
 
+def test_where_the_retrying_itself_failed_that_is_the_reason(node, workflow):
+    attempt = node("run.a(0)", "Failed", message="main: Error (exit code 1)")
+    spent = node("run.a", "Failed", kind="Retry", message="No more retries left")
+    broken = node("run.a", "Error", kind="Retry", message="'soon' is no duration")
+    reasons = [view(workflow(retry, attempt, phase="Failed")).steps[0].reason for retry in (spent, broken)]
+    assert reasons == ["main: Error (exit code 1)", "'soon' is no duration"]
+
+
 def test_of_a_retried_dag_only_the_last_attempt_is_told(node, workflow):
     nodes = [node("run.a", "Failed", kind="Retry")]
     for attempt in ("run.a(0)", "run.a(1)"):

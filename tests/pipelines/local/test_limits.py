@@ -130,19 +130,24 @@ def test_a_pods_deadline_does_not_count_the_wait_for_a_place(run):
     assert ended.status.phase == "Succeeded"
 
 
+VALUE = "'{{workflow.parameters.value}}'"
 MISTAKES = {
-    "timeout": ("timeout: soon", "no duration"),
-    "limit": ("retryStrategy: {limit: many}", "no whole number"),
-    "backoff": ("retryStrategy: {limit: 1, backoff: {duration: soon}}", "no duration"),
-    "factor": ("retryStrategy: {limit: 1, backoff: {duration: 1s, factor: x}}", "no whole number"),
-    "patch": ("podSpecPatch: '[1]'", "no patch of a pod"),
+    "timeout": (f"timeout: {VALUE}", "no duration"),
+    "limit": (f"retryStrategy: {{limit: {VALUE}}}", "no whole number"),
+    "backoff": (f"retryStrategy: {{limit: 1, backoff: {{duration: {VALUE}}}}}", "no duration"),
+    "factor": (f"retryStrategy: {{limit: 1, backoff: {{duration: 1s, factor: {VALUE}}}}}", "no whole number"),
+    "patch": (f"podSpecPatch: {VALUE}", "no patch of a pod"),
 }
 
 
 @pytest.mark.parametrize("kind", MISTAKES)
-def test_a_number_that_is_none_ends_its_step_with_the_field(run, kind):
+def test_a_computed_number_that_is_none_ends_its_step_with_what_it_was(run, kind):
+    """A literal one is refused before anything starts."""
     field, reason = MISTAKES[kind]
-    assert reason in run(spec("exit 1", field)).node("a").message
+    workflow = "arguments: {parameters: [{name: value, value: soon}]}"
+    message = run(spec("exit 1", field, workflow=workflow)).node("a").message
+    assert reason in message
+    assert "'soon'" in message
 
 
 WRITES = {
