@@ -13,7 +13,7 @@ run: $(READY) dvc-remote  ## Train, judge and publish the reference pipeline on 
 	@$(BIN)/argosy run digits
 
 test: check dvc-remote  ## Check, then run every test
-	@$(BIN)/pytest
+	@$(BIN)/pytest -rs
 
 check: $(READY)  ## Lint, types, layout: seconds
 	@$(BIN)/ruff check
