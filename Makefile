@@ -39,7 +39,9 @@ clean:  ## Remove what the other targets made
 
 # The pinned uv installs the lock; --no-deps keeps the project itself from adding to it.
 $(READY): requirements.lock pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit("argosy needs Python 3.11 or newer; name one with PYTHON=" * (sys.version_info < (3, 11)))'
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "argosy needs Python 3.11 or newer; name one with PYTHON=" >&2; exit 1; }
+	@echo "making .venv: some 150 packages, a minute or two the first time"
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@sed -n '/^uv==/,/[^\\]$$/p' requirements.lock > .venv/uv.txt
 	@$(BIN)/python -m pip --quiet --disable-pip-version-check install --require-hashes --requirement .venv/uv.txt

@@ -30,6 +30,16 @@ class _KubernetesLoader(_Loader):
         for first, resolvers in _Loader.yaml_implicit_resolvers.items()
     }
 
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """Refuses a key that is given twice: whichever counted, the other's author would not know."""
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.value != "<<":
+                if key.value in seen:
+                    raise yaml.constructor.ConstructorError(None, None, f"{key.value} is given twice", key.start_mark)
+                seen.add(key.value)
+        return super().construct_mapping(node, deep=deep)
+
 
 _KubernetesLoader.add_implicit_resolver("tag:yaml.org,2002:int", _INT, list("-+0123456789"))
 _KubernetesLoader.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, list("-+0123456789."))

@@ -10,6 +10,9 @@ from typing import Protocol
 
 from argosy.pipelines.manifest import Container
 
+LOG = "main.log"
+"""What a pod printed: standard output and error, in its folder."""
+
 
 @dataclass(frozen=True)
 class Pod:

@@ -16,7 +16,7 @@ from argosy.pipelines.local.artifacts import ArtifactError, Repository
 from argosy.pipelines.local.interrupt import Stop
 from argosy.pipelines.local.outputs import OutputError
 from argosy.pipelines.local.paths import OutsideError, within
-from argosy.pipelines.local.pod import Pod, PodResult, PodRunner
+from argosy.pipelines.local.pod import LOG, Pod, PodResult, PodRunner
 from argosy.pipelines.local.retry import AmountError
 from argosy.pipelines.local.store import Home, RunFolder
 from argosy.pipelines.local.tree import Tree
@@ -118,9 +118,15 @@ class PodStep:
         )
 
     def _prepare(self, pod: Pod, template: Template) -> None:
-        """A fresh folder, the volumes, and the input artifacts in their places."""
-        if pod.folder.exists():  # from a run that was killed
-            shutil.rmtree(pod.folder)
+        """A fresh folder, the volumes, and the input artifacts in their places.
+
+        A pod that runs again after a kill goes on in the same log.
+        """
+        for leftover in pod.folder.glob("*"):
+            if leftover.is_dir():
+                shutil.rmtree(leftover)
+            elif leftover.name != LOG:
+                leftover.unlink()
         for folder in (pod.folder / "root" / "tmp", *pod.volumes.values()):
             folder.mkdir(parents=True, exist_ok=True)
         for artifact in template.inputs.artifacts:

@@ -20,7 +20,7 @@ from typing import IO
 
 from argosy.pipelines.local import orphans
 from argosy.pipelines.local.paths import PathMap, within
-from argosy.pipelines.local.pod import Pod, PodResult
+from argosy.pipelines.local.pod import LOG, Pod, PodResult
 from argosy.pipelines.manifest import Container, VolumeMount
 
 NOT_STARTED = 64  # what Argo's emissary exits with when it cannot start the command (cmd/argoexec/main.go:30)
@@ -75,7 +75,7 @@ class ProcessPods:
         folder.mkdir(parents=True, exist_ok=True)
         environment = self._environment(pod, container, paths)
         captures = pod.captures_result and container is pod.main
-        with (pod.folder / "main.log").open("ab") as log, _output(pod, log, captures=captures) as output:
+        with (pod.folder / LOG).open("ab") as log, _output(pod, log, captures=captures) as output:
             command = shutil.which(argv[0], path=environment["PATH"])
             if command is None:
                 message = f'failed to find name in PATH: exec: "{argv[0]}": executable file not found in $PATH'
@@ -225,7 +225,7 @@ def _captured(pod: Pod) -> str:
 
 
 def _append_output(pod: Pod) -> None:
-    with (pod.folder / "main.log").open("ab") as log, (pod.folder / "stdout").open("rb") as output:
+    with (pod.folder / LOG).open("ab") as log, (pod.folder / "stdout").open("rb") as output:
         shutil.copyfileobj(output, log)
 
 
@@ -241,6 +241,6 @@ def _last_word(pod: Pod, container: Container) -> str:
             return said
     if container.termination_message_policy != "FallbackToLogsOnError":
         return ""
-    with (pod.folder / "main.log").open("rb") as log:
+    with (pod.folder / LOG).open("rb") as log:
         log.seek(max(0, log.seek(0, os.SEEK_END) - LOG_TAIL_BYTES))
         return "\n".join(log.read().decode(errors="replace").splitlines()[-LOG_TAIL_LINES:]).strip()

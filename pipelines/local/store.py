@@ -65,6 +65,8 @@ class RunFolder:
         new = RunFolder(Path(tempfile.mkdtemp(prefix=".new-", dir=self.path.parent)))
         new.manifest.write_text(text)
         new._snapshot.write_bytes(_encoder.encode(workflow))
+        if self.path.exists() and not self.exists:  # a leftover that holds no run
+            shutil.rmtree(self.path)
         try:
             new.path.rename(self.path)
         except OSError as error:
@@ -167,7 +169,10 @@ class Journal:
 
     def _append(self, change: Change) -> None:
         line = _encoder.encode(change) + b"\n"
-        written = os.write(self._file, line)
+        try:
+            written = os.write(self._file, line)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, self._path) from error
         if written != len(line):  # a full disk takes part of a line: take that part back
             os.ftruncate(self._file, os.fstat(self._file).st_size - written)
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self._path)

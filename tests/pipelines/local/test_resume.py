@@ -164,6 +164,13 @@ def test_outputs_of_the_workflow_are_known_again(project):
     assert [(one.name, one.value) for one in status.outputs.parameters] == [("G", "seven")]
 
 
+def test_a_step_that_runs_again_goes_on_in_its_log(project):
+    project.fails(spec(pod("a", "echo printed; " + FLAG), dag("main", task("a"))))
+    project.resumes()
+    (log,) = project.folder.pods.glob("*/main.log")
+    assert log.read_text() == "printed\nprinted\n"
+
+
 def test_a_run_that_succeeded_cannot_be_resumed(project):
     (project.flags / "ok").touch()
     with pytest.raises(AssertionError):
