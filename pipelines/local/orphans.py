@@ -7,6 +7,8 @@ children. What a killed runner left is found by the mark that every process of a
 
 import ctypes
 import os
+import select
+import signal
 import sys
 from collections.abc import Container, Iterator
 from contextlib import suppress
@@ -39,13 +41,30 @@ def kill_run(run_uid: str) -> int:
     """Kill every process of a run whose runner was killed; how many there were."""
     import psutil
 
-    orphans = [psutil.Process(pid) for pid in psutil.pids() if _environment(pid).get(RUN_MARK) == run_uid]
-    others = [process for process in orphans if process.pid != os.getpid()]
-    for process in others:
-        with suppress(psutil.NoSuchProcess):
-            process.kill()
-    psutil.wait_procs(others)
-    return len(others)
+    marked = [pid for pid in psutil.pids() if _environment(pid).get(RUN_MARK) == run_uid]
+    orphans = [pid for pid in marked if pid != os.getpid()]
+    for pid in orphans:
+        with suppress(ProcessLookupError):
+            _kill(pid)
+    return len(orphans)
+
+
+def _kill(pid: int) -> None:
+    """Kill a process that is not our child and wait for its end, though nobody may reap it: a container's first
+    process often does not. Raises ProcessLookupError if it has gone.
+    """
+    if not hasattr(os, "pidfd_open"):  # macOS: its init reaps
+        import psutil
+
+        os.kill(pid, SIGKILL)
+        psutil.wait_procs([psutil.Process(pid)])
+        return
+    descriptor = os.pidfd_open(pid)
+    try:
+        signal.pidfd_send_signal(descriptor, SIGKILL)
+        select.select([descriptor], [], [])  # readable once it has ended, reaped or not (pidfd_open(2))
+    finally:
+        os.close(descriptor)
 
 
 def _adopted(own: Container[int]) -> Iterator[int]:

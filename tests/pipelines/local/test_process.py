@@ -1,7 +1,6 @@
 """Pods as processes: what they see, how they end, what they leave behind."""
 
 import asyncio
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -107,13 +106,18 @@ def test_nothing_outlives_the_pod_not_even_in_a_session_of_its_own(run):
     assert not psutil.pid_exists(int(log(pod)))
 
 
-def test_a_later_runner_finds_what_a_killed_one_left():
-    environment = {**os.environ, orphans.RUN_MARK: UID + "-left"}
-    left = subprocess.run(  # it ends at once and leaves its child to init
-        ["sh", "-c", "sleep 300 >/dev/null 2>&1 & echo $!"], env=environment, capture_output=True, text=True, check=True
+def test_a_later_runner_finds_what_a_killed_one_left_though_nobody_reaps_it():
+    """The parent here never waits for its child, as a container's first process may not."""
+    mark = UID + "-left"
+    parent = (
+        "import subprocess, sys, os; child = subprocess.Popen(['sleep', '300'], start_new_session=True,"
+        f"env={{**os.environ, '{orphans.RUN_MARK}': '{mark}'}}); print(child.pid, flush=True); sys.stdin.read()"
     )
-    assert orphans.kill_run(UID + "-left") == 1
-    assert not psutil.pid_exists(int(left.stdout))
+    with subprocess.Popen([sys.executable, "-c", parent], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as negligent:
+        left = psutil.Process(int(negligent.stdout.readline()))
+        assert orphans.kill_run(mark) == 1
+        assert left.status() == psutil.STATUS_ZOMBIE
+        negligent.stdin.close()
 
 
 def test_declared_paths_lie_in_the_pods_own_folder(run):
