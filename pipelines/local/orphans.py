@@ -10,6 +10,7 @@ import os
 import select
 import signal
 import sys
+import time
 from collections.abc import Container, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -18,6 +19,7 @@ from signal import SIGKILL
 RUN_MARK = "ARGOSY_RUN"
 NODE_MARK = "ARGO_NODE_ID"
 
+_LOOKS = 20
 _PR_SET_CHILD_SUBREAPER = 36
 _CHILDREN = Path(f"/proc/self/task/{os.getpid()}/children")
 
@@ -31,7 +33,7 @@ def adopt() -> None:
 def kill_adopted(node_id: str, own: Container[int]) -> None:
     """Kill what a pod's ended process left behind. `own`: the processes that the runner itself started."""
     for pid in _adopted(own):
-        is_left = _environment(pid).get(NODE_MARK) == node_id
+        is_left = _environment(pid, _LOOKS).get(NODE_MARK) == node_id
         if is_left:
             os.kill(pid, SIGKILL)
         os.waitpid(pid, 0 if is_left else os.WNOHANG)
@@ -75,10 +77,18 @@ def _adopted(own: Container[int]) -> Iterator[int]:
     yield from (pid for pid in pids if pid not in own)
 
 
-def _environment(pid: int) -> dict[str, str]:
+def _environment(pid: int, looks: int = 1) -> dict[str, str]:
+    """A process's environment; for a moment while it executes a program it has none, and nothing tells when it does."""
     import psutil
 
     try:
-        return psutil.Process(pid).environ()
+        process = psutil.Process(pid)
+        for _ in range(looks):
+            if found := process.environ():
+                return found
+            if process.status() == psutil.STATUS_ZOMBIE:
+                break
+            time.sleep(0.001)
     except (psutil.Error, OSError):
-        return {}
+        pass
+    return {}
