@@ -1,7 +1,23 @@
 """What is wrong with a definition: where, what, and what to do about it."""
 
+import reprlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+EXCERPT = 200
+"""Characters told of a value."""
+
+_repr = reprlib.Repr()
+_repr.maxstring = _repr.maxother = _repr.maxlong = EXCERPT
+_repr.maxlevel = 3
+
+
+def excerpt(value: object) -> str:
+    """A value as Python writes it, of a large one the beginning. A value that refers to itself over and over, as YAML's
+    aliases make it, is never written out.
+    """
+    text = _repr.repr(value)
+    return text if len(text) <= EXCERPT else text[: EXCERPT - 1] + "…"
 
 
 @dataclass(frozen=True, slots=True)

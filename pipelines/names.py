@@ -2,6 +2,7 @@
 
 import difflib
 import re
+import unicodedata
 from collections.abc import Iterable
 
 NAME_LIMIT = 63
@@ -27,8 +28,9 @@ LABEL_KEY = re.compile(r"([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A
 
 
 def dns_name(text: str) -> str:
-    """The nearest name that Kubernetes takes: `Train_Model` is `train-model`."""
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:NAME_LIMIT].strip("-")
+    """The nearest name that Kubernetes takes: `Train_Modèle` is `train-modele`."""
+    unaccented = re.sub(r"[\u0300-\u036f]", "", unicodedata.normalize("NFKD", text))
+    return re.sub(r"[^a-z0-9]+", "-", unaccented.lower()).strip("-")[:NAME_LIMIT].strip("-")
 
 
 def label_value(text: str) -> str:

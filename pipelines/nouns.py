@@ -1,5 +1,6 @@
 """What every noun of a pipeline is: a frozen model whose errors say where, what and what to do."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,7 +9,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from argosy.pipelines import names
-from argosy.pipelines.errors import Problem, SpecError
+from argosy.pipelines.errors import Problem, SpecError, excerpt
 
 
 class Noun(BaseModel):
@@ -38,11 +39,24 @@ _FORMS = {
     "string_pattern_mismatch": "does not look right",
     "string_type": "is no text",
     "int_type": "is no whole number",
+    "int_parsing": "is no whole number",
+    "int_from_float": "is no whole number",
     "float_type": "is no number",
+    "float_parsing": "is no number",
     "too_short": "is empty",
     "string_too_short": "is empty",
 }
 """pydantic's error types -> the same in few words."""
+
+
+_ALLOWED = {
+    "greater_than": "a number above {gt:g}",
+    "greater_than_equal": "{ge:g} or more",
+    "less_than": "a number below {lt:g}",
+    "less_than_equal": "{le:g} or less",
+    "finite_number": "a finite number",
+}
+"""pydantic's error types -> what may be given, where the field does not say what it is."""
 
 
 def _problem(model: str, fields: Mapping[str, FieldInfo], detail: ErrorDetails) -> Problem:
@@ -52,17 +66,19 @@ def _problem(model: str, fields: Mapping[str, FieldInfo], detail: ErrorDetails) 
         known = f"it has {', '.join(fields)}" if fields else "remove it"
         return Problem(where, f"{model} has no such field", names.suggestion(field, fields, known))
     if detail["type"] == "missing":
-        return Problem(where, "is missing", _remedy(fields.get(field)))
+        return Problem(where, "is missing", _remedy(fields.get(field), detail))
     if detail["type"] == "value_error":
         what, _, remedy = str(detail["ctx"]["error"]).partition("; ")  # the form of our own validators
-        return Problem(where, what, remedy or _remedy(fields.get(field)))
-    form = _FORMS.get(detail["type"])
+        return Problem(where, what, remedy or _remedy(fields.get(field), detail))
+    # NaN is on neither side of a bound, so a bound may be what refuses it.
+    kind = "finite_number" if detail["type"] in _ALLOWED and math.isnan(float(detail["input"])) else detail["type"]
+    form = _FORMS.get(kind)
     what = form.format(**detail.get("ctx", {})) if form else f"is refused: {detail['msg']}"
-    return Problem(where, f"{detail['input']!r} {what}", _remedy(fields.get(field)))
+    return Problem(where, f"{excerpt(detail['input'])} {what}", _remedy(fields.get(field), detail))
 
 
-def _remedy(info: FieldInfo | None) -> str:
+def _remedy(info: FieldInfo | None, detail: ErrorDetails) -> str:
     if info is None or not info.description:
-        return "give another value"
+        return f"give {_ALLOWED.get(detail['type'], 'another value').format(**detail.get('ctx', {}))}"
     example = f", such as {info.examples[0]!r}" if info.examples else ""
     return f"give the {info.description}{example}"

@@ -131,6 +131,12 @@ class Run:
         for step in self.steps:
             yield from step.walk()
 
+    def names(self) -> list[str]:
+        """What its steps are called, each name once; attempts are called as their step is."""
+        steps = list(self.walk())
+        attempts = {attempt.node.id for step in steps if step.is_retry for attempt in step.children}
+        return list(dict.fromkeys(step.name for step in steps if step.node.id not in attempts))
+
     def leaves(self) -> Iterator[Step]:
         for step in self.steps:
             yield from step.leaves()

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import FiniteFloat, ValidationError
 
 from argosy.steps import files
 from argosy.steps.contracts import Contract
@@ -24,6 +24,11 @@ class ModelCard(Contract):
     """Of one sample; the model takes batches of them."""
     input_dtype: str
     """As torch names it: `float32`."""
+    output_shape: tuple[int, ...]
+    """For one sample."""
+    output_dtype: str
+    training: dict[str, FiniteFloat]
+    """What was measured in training: name -> value."""
 
 
 def verified(folder: Path, sha256: str) -> ModelCard:

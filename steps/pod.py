@@ -31,6 +31,8 @@ VERDICTS = {
     Answer.FAIL: ExitCode.GATE_FAILED,
     Answer.INCONCLUSIVE: ExitCode.GATE_INCONCLUSIVE,
 }
+LIBRARIES = (*(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")), "<")
+OWN_CODE = f"{Path(__file__).parent}{os.sep}"
 NO_RIGHTS_OR_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM}
 
 
@@ -84,24 +86,27 @@ def last_word(message: str) -> None:
 
 
 def described(error: BaseException) -> str:
-    """`ValueError: boom (model.py:12)`: an exception with the innermost line of the user's own code."""
+    """`ValueError: boom (model.py:12)`: an exception, and where.
+
+    That is the innermost line of the user's own code, else the note that argosy left, else its own innermost line.
+    """
     name = type(error).__name__
     text = f"{name}: {error}" if str(error) else name
     frames = traceback.extract_tb(error.__traceback__)
-    if not frames:
-        return text
-    frame = next((frame for frame in reversed(frames) if _is_users(frame.filename)), frames[-1])
-    return f"{text} ({frame.filename}:{frame.lineno})"
-
-
-def _is_users(filename: str) -> bool:
-    library = tuple(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
-    return not filename.startswith((*library, "<"))
+    own = [frame for frame in frames if frame.filename.startswith(OWN_CODE)]
+    users = [frame for frame in frames if frame not in own and not frame.filename.startswith(LIBRARIES)]
+    notes = getattr(error, "__notes__", [])
+    if notes and not users:
+        return f"{text} ({notes[-1]})"
+    innermost = (users or own or frames)[-1:]
+    return "".join([text, *(f" ({frame.filename}:{frame.lineno})" for frame in innermost)])
 
 
 def _uncaught(error: Exception) -> int:
     if isinstance(error, OSError) and error.errno in NO_RIGHTS_OR_SPACE:
-        last_word(f"{error.filename or 'a file'}: {error.strerror}; give the pod that space or right")
+        last_word(
+            f"{error.filename2 or error.filename or 'a file'}: {error.strerror}; give the pod that space or right"
+        )
         return ExitCode.CONFIGURATION
     traceback.print_exception(error)
     last_word(described(error))

@@ -4,9 +4,10 @@ A pipeline names a task by import string, `package.module:Class`. Both the train
 `Class(hyperparameters)` and ask it for samples and for the judgement of a prediction.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol, cast
 
+import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
@@ -56,3 +57,29 @@ def made(name: str, hyperparameters: Mapping[str, Any]) -> Task:
             ExitCode.USAGE, f"{name}: is no task: it needs a class whose Hyperparameters derive from argosy's"
         )
     return cast("Task", task(usercode.hyperparameters(kind, hyperparameters)))
+
+
+def loss(task: Task, outputs: Tensor, targets: Tensor) -> Tensor:
+    """The task's loss. Raises StepError (CODE) unless it is a scalar that the model can learn from."""
+    given: object = task.loss(outputs, targets)
+    if not isinstance(given, Tensor) or given.shape != () or not given.is_floating_point():
+        raise _wrong(task.loss, _kind(given), "a scalar tensor of floating point, the mean over the batch")
+    if not given.requires_grad:
+        raise _wrong(task.loss, "a tensor without a gradient", "one that follows from the model's outputs")
+    return given
+
+
+def correct(task: Task, outputs: Tensor, targets: Tensor) -> Tensor:
+    """Which predictions are correct. Raises StepError (CODE) unless that is bool of shape (batch,)."""
+    given: object = task.correct(outputs, targets)
+    if not isinstance(given, Tensor) or given.dtype != torch.bool or given.shape != targets.shape[:1]:
+        raise _wrong(task.correct, _kind(given), f"torch.bool of shape ({len(targets)},)")
+    return given
+
+
+def _kind(given: object) -> str:
+    return f"{given.dtype} of shape {tuple(given.shape)}" if isinstance(given, Tensor) else type(given).__name__
+
+
+def _wrong(method: Callable[..., object], gave: str, wanted: str) -> StepError:
+    return StepError(ExitCode.CODE, f"{usercode.place(method)} gave {gave}; it must give {wanted}")

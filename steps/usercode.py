@@ -2,7 +2,8 @@
 
 import importlib
 import importlib.util
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
@@ -40,6 +41,13 @@ def imported(name: str) -> Any:  # noqa: ANN401 - whatever the user's name stand
     except AttributeError:
         hint = nearest(attribute, vars(module)) or f"; it is {module.__file__}"
         raise StepError(ExitCode.USAGE, f"{name}: {module_name} has no {attribute}{hint}") from None
+
+
+def place(method: Callable[..., object]) -> str:
+    """`loss() (task.py:12)`: where the user defines it."""
+    code = getattr(inspect.unwrap(method), "__code__", None)
+    where = f" ({code.co_filename}:{code.co_firstlineno})" if code else ""
+    return f"{getattr(method, '__name__', method)}(){where}"
 
 
 def hyperparameters(kind: type[Kind], given: Mapping[str, Any]) -> Kind:

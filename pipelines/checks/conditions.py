@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from argosy.pipelines.checks.view import View
-from argosy.pipelines.errors import Problem
+from argosy.pipelines.errors import Problem, excerpt
 from argosy.pipelines.expressions import when
 from argosy.pipelines.expressions.errors import ExpressionError
 
@@ -24,7 +24,7 @@ def readable(view: View) -> Iterator[Problem]:
 
 def _problems(where: str, condition: str) -> Iterator[Problem]:
     if "{{=" in condition:
-        yield Problem(where, f"{condition!r} mixes two languages", FORM)
+        yield Problem(where, f"{excerpt(condition)} mixes two languages", FORM)
         return
     # A tag's place is taken by as many letters, so that columns stay true.
     plain = _TAG.sub(
@@ -39,4 +39,4 @@ def _problems(where: str, condition: str) -> Iterator[Problem]:
     try:
         when.parse(plain)
     except ExpressionError as error:
-        yield Problem(where, f"{condition!r}: {error}", FORM)
+        yield Problem(where, f"{excerpt(condition)}: {error}", FORM)

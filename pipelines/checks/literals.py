@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 from argosy.pipelines import documents, names, quantities
 from argosy.pipelines.checks.view import Json, View, containers
-from argosy.pipelines.errors import Problem
+from argosy.pipelines.errors import Problem, excerpt
 
 RETRY_POLICIES = ("Always", "OnFailure", "OnError", "OnTransientError")
 
@@ -30,7 +30,9 @@ def deadlines(view: View) -> Iterator[Problem]:
     for where, holder in _holders(view):
         value = holder.get("activeDeadlineSeconds")
         if not _is_open(value) and not _is_whole(value, least=1):
-            yield Problem(f"{where}activeDeadlineSeconds", f"{value!r} is no deadline", "give whole seconds, 1 or more")
+            yield Problem(
+                f"{where}activeDeadlineSeconds", f"{excerpt(value)} is no deadline", "give whole seconds, 1 or more"
+            )
 
 
 def parallelism(view: View) -> Iterator[Problem]:
@@ -38,7 +40,9 @@ def parallelism(view: View) -> Iterator[Problem]:
     for where, holder in _holders(view):
         value = holder.get("parallelism")
         if not _is_open(value) and not _is_whole(value, least=1):
-            yield Problem(f"{where}parallelism", f"{value!r} lets nothing run", "give 1 or more, or leave it out")
+            yield Problem(
+                f"{where}parallelism", f"{excerpt(value)} lets nothing run", "give 1 or more, or leave it out"
+            )
 
 
 def misplaced_limits(view: View) -> Iterator[Problem]:
@@ -59,7 +63,7 @@ def retry_limits(view: View) -> Iterator[Problem]:
         limit = strategy.get("limit")
         if not _is_open(limit) and not _is_whole(limit, least=0):
             remedy = "give a whole number, or leave it out to retry without end"
-            yield Problem(f"{where}.limit", f"{limit!r} is no number of retries", remedy)
+            yield Problem(f"{where}.limit", f"{excerpt(limit)} is no number of retries", remedy)
 
 
 def retry_policies(view: View) -> Iterator[Problem]:
@@ -86,14 +90,14 @@ def backoff_factors(view: View) -> Iterator[Problem]:
     for where, backoff in _backoffs(view):
         factor = backoff.get("factor")
         if not _is_open(factor) and not _is_whole(factor, least=1):
-            yield Problem(f"{where}.factor", f"{factor!r} is no factor", "give a whole number, 1 or more")
+            yield Problem(f"{where}.factor", f"{excerpt(factor)} is no factor", "give a whole number, 1 or more")
 
 
 def pod_spec_patches(view: View) -> Iterator[Problem]:
     """Patches are objects (argo: workflow/util/util.go:1564)."""
     for where, text in _patches(view):
         if _patch(text) is None:
-            yield Problem(where, f"{text!r} is no object", f"write YAML such as '{GRACE}: 60'")
+            yield Problem(where, f"{excerpt(text)} is no object", f"write YAML such as '{GRACE}: 60'")
 
 
 def grace_periods(view: View) -> Iterator[Problem]:
@@ -101,7 +105,7 @@ def grace_periods(view: View) -> Iterator[Problem]:
     for where, text in _patches(view):
         patch = _patch(text) or {}
         if GRACE in patch and not (type(patch[GRACE]) is int and patch[GRACE] >= 0):
-            yield Problem(f"{where}.{GRACE}", f"{patch[GRACE]!r} is no time", "give whole seconds, 0 or more")
+            yield Problem(f"{where}.{GRACE}", f"{excerpt(patch[GRACE])} is no time", "give whole seconds, 0 or more")
 
 
 def environment_names(view: View) -> Iterator[Problem]:
@@ -110,7 +114,7 @@ def environment_names(view: View) -> Iterator[Problem]:
         for variable in container.get("env") or []:
             name = str(variable.get("name") or "")
             if "{{" not in name and (not name or "=" in name or "\0" in name):
-                yield Problem(f"{where}.env", f"{name!r} is no name for a variable", "use letters, digits and _")
+                yield Problem(f"{where}.env", f"{excerpt(name)} is no name for a variable", "use letters, digits and _")
 
 
 def nul_characters(view: View) -> Iterator[Problem]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from argosy.pipelines import names
 from argosy.pipelines.checks.view import Json, View, artifacts, parameters, siblings
-from argosy.pipelines.errors import Problem
+from argosy.pipelines.errors import Problem, excerpt
 
 CRON_LIMIT = 52
 """A CronWorkflow adds a time to its name (argo: workflow/validate/validate.go:103)."""
@@ -26,9 +26,11 @@ def workflow_name(view: View) -> Iterator[Problem]:
         limit = (CRON_LIMIT if view.kind == "CronWorkflow" else names.NAME_LIMIT) - added
         stem = name.rstrip("-") if added else name
         if not all(names.DNS_NAME.fullmatch(part) for part in stem.split(".")):
-            yield Problem(f"metadata.{key}", f"{name!r} is no name", f"write {names.dns_name(stem) or 'digits'!r}")
+            yield Problem(
+                f"metadata.{key}", f"{excerpt(name)} is no name", f"write {names.dns_name(stem) or 'digits'!r}"
+            )
         elif len(name) > limit:
-            yield Problem(f"metadata.{key}", f"{name!r} has {len(name)} characters", f"leave {limit} at most")
+            yield Problem(f"metadata.{key}", f"{excerpt(name)} has {len(name)} characters", f"leave {limit} at most")
     if not {"name", "generateName"} & view.metadata.keys():
         yield Problem("metadata", "there is no name", "give a name, or a generateName that ends in a hyphen")
 
@@ -52,7 +54,7 @@ def field_names(view: View) -> Iterator[Problem]:
 def _field_name(where: str, name: str, *, is_lower: bool) -> Iterator[Problem]:
     if not names.TEMPLATE_NAME.fullmatch(name) or (is_lower and name != name.lower()):
         form = "lower-case letters, digits and hyphens" if is_lower else "letters, digits and hyphens"
-        yield Problem(where, f"{name!r} is no name for Argo", f"use {form}: {names.dns_name(name) or 'a'!r}")
+        yield Problem(where, f"{excerpt(name)} is no name for Argo", f"use {form}: {names.dns_name(name) or 'a'!r}")
     elif len(name) > FIELD_LIMIT:
         yield Problem(where, f"the name has {len(name)} characters", f"leave {FIELD_LIMIT} at most")
 
@@ -60,7 +62,7 @@ def _field_name(where: str, name: str, *, is_lower: bool) -> Iterator[Problem]:
 def _parameter_name(where: str, name: str) -> Iterator[Problem]:
     if "{{" not in name and not names.PARAMETER_NAME.fullmatch(name):
         remedy = f"use letters, digits, - and _: {names.dns_name(name) or 'a'!r}"
-        yield Problem(f"{where}.{name}", f"{name!r} is no name for a parameter", remedy)
+        yield Problem(f"{where}.{name}", f"{excerpt(name)} is no name for a parameter", remedy)
 
 
 def repeats(view: View) -> Iterator[Problem]:
@@ -109,7 +111,7 @@ def labels(view: View) -> Iterator[Problem]:
 def _labels(where: str, held: Mapping[str, str] | None) -> Iterator[Problem]:
     for key, value in (held or {}).items():
         if not names.LABEL_KEY.fullmatch(key):
-            yield Problem(f"{where}.{key}", f"{key!r} is no key of a label", f"write {names.label_value(key)!r}")
+            yield Problem(f"{where}.{key}", f"{excerpt(key)} is no key of a label", f"write {names.label_value(key)!r}")
         if "{{" not in value and not names.LABEL_VALUE.fullmatch(value):
             remedy = f"write {names.label_value(value)!r}, and keep the original in an annotation"
-            yield Problem(f"{where}.{key}", f"{value!r} is no value of a label", remedy)
+            yield Problem(f"{where}.{key}", f"{excerpt(value)} is no value of a label", remedy)

@@ -5,7 +5,7 @@ from graphlib import CycleError, TopologicalSorter
 
 from argosy.pipelines import names
 from argosy.pipelines.checks.view import Json, View
-from argosy.pipelines.errors import Problem
+from argosy.pipelines.errors import Problem, excerpt
 from argosy.pipelines.expressions import depends
 from argosy.pipelines.expressions.errors import ExpressionError
 
@@ -34,7 +34,9 @@ def known_dependencies(view: View) -> Iterator[Problem]:
             try:
                 needed = dependencies(task)
             except ExpressionError as error:
-                yield Problem(f"{where}.depends", f"{task['depends']!r}: {error}", "write it as A.Succeeded && B")
+                yield Problem(
+                    f"{where}.depends", f"{excerpt(task['depends'])}: {error}", "write it as A.Succeeded && B"
+                )
                 continue
             for other in depends.names_of_items(task.get("depends", "")):
                 if other in tasks and not LOOPS & tasks[other].keys():

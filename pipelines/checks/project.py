@@ -60,7 +60,7 @@ def _conflict(text: str) -> int | None:
 
 
 def tasks(view: View, project: Path) -> Iterator[Problem]:
-    """Every task's class stands in a module that can be found."""
+    """Every task's class stands in a module that can be found, and what that imports can be found too."""
     for task in sorted({one for call in _calls(view, Step.TRAIN) for one in _texts(view, call, "task")}):
         module, _, attribute = task.partition(":")
         with importable(project):
@@ -71,10 +71,12 @@ def tasks(view: View, project: Path) -> Iterator[Problem]:
         if not spec.origin.endswith(".py"):
             continue
         try:
-            bound = _bound(ast.parse(Path(spec.origin).read_bytes(), spec.origin))
+            tree = ast.parse(Path(spec.origin).read_bytes(), spec.origin)
         except SyntaxError as error:
             yield Problem(f"{spec.origin}:{error.lineno}", f"syntax error: {error.msg}", "correct that line")
             continue
+        yield from _missing_imports(tree, spec.origin, project)
+        bound = _bound(tree)
         if attribute not in bound and "*" not in bound:
             remedy = names.suggestion(attribute, bound, f"write class {attribute} there")
             yield Problem(task, f"{spec.origin} has no {attribute}", remedy)
@@ -132,6 +134,25 @@ def _found(module: str) -> ModuleSpec | None:
             return None
         path = list(spec.submodule_search_locations or [])
     return spec
+
+
+def _missing_imports(tree: ast.Module, file: str, project: Path) -> Iterator[Problem]:
+    """The packages that a module imports whatever happens. Where torch is missing, nothing is trained: none count."""
+    with importable(project):
+        if _found("torch") is None:
+            return
+        for node in tree.body:
+            match node:
+                case ast.Import(names=aliases):
+                    packages = [alias.name for alias in aliases]
+                case ast.ImportFrom(module=str(module), level=0):
+                    packages = [module]
+                case _:
+                    continue
+            for package in dict.fromkeys(name.partition(".")[0] for name in packages):
+                if _found(package) is None:
+                    remedy = "install it, or put it into the project's folder"
+                    yield Problem(f"{file}:{node.lineno}", f"there is no module {package}", remedy)
 
 
 def _bound(tree: ast.Module) -> set[str]:

@@ -8,7 +8,8 @@ from pydantic import BaseModel, ValidationError
 
 from argosy.pipelines import names
 from argosy.pipelines.checks.view import View
-from argosy.pipelines.errors import Problem
+from argosy.pipelines.errors import Problem, excerpt
+from argosy.pipelines.expressions.golang import any_string
 
 KINDS: dict[str, type[BaseModel]] = {
     "Workflow": models.Workflow,
@@ -22,16 +23,39 @@ def fields(view: View) -> Iterator[Problem]:
     """The manifest has the fields that Argo knows, with values of their types."""
     model = KINDS.get(view.kind)
     if model is None:
-        yield Problem("kind", f"{view.kind!r} is none that argosy knows", f"write one of {', '.join(KINDS)}")
+        yield Problem("kind", f"{excerpt(view.kind)} is none that argosy knows", f"write one of {', '.join(KINDS)}")
         return
     try:
-        known = model.model_validate(view.manifest)
+        known = model.model_validate(_with_texts(view.manifest, {}))
     except ValidationError as error:
         for detail in error.errors(include_url=False):
             where = ".".join(str(part) for part in detail["loc"])
-            yield Problem(where, f"{detail['input']!r}: {detail['msg']}", "see Argo's field reference")
+            yield Problem(where, f"{excerpt(detail['input'])}: {detail['msg']}", "see Argo's field reference")
         return
     yield from _unknown(view.manifest, known, "")
+
+
+def _with_texts(part: Any, done: dict[int, Any]) -> Any:  # noqa: ANN401 - any part of a manifest
+    """The manifest with its parameters' numbers as text: Argo takes any scalar there (anystring.go), the model not.
+
+    `done` keeps what YAML's aliases share shared.
+    """
+    if not isinstance(part, list | Mapping):
+        return part
+    if id(part) not in done:
+        if isinstance(part, list):
+            done[id(part)] = [_with_texts(item, done) for item in part]
+        else:
+            done[id(part)] = {key: _with_texts(value, done) for key, value in part.items()}
+            _write_out(done[id(part)].get("parameters"))
+    return done[id(part)]
+
+
+def _write_out(parameters: Any) -> None:  # noqa: ANN401 - what stands there may be anything
+    for parameter in parameters if isinstance(parameters, list) else ():
+        for key in ("value", "default") if isinstance(parameter, dict) else ():
+            if isinstance(parameter.get(key), bool | int | float):
+                parameter[key] = any_string(parameter[key])
 
 
 def _unknown(given: Any, known: Any, where: str) -> Iterator[Problem]:  # noqa: ANN401 - any part of a manifest

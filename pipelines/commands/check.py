@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from argosy.pipelines.manifest import Json
 
 
+OWN = ["argosy's rules", "Argo's schema (Hera's models)"]
+LINT = "argo lint"
+
+
 @click.command(epilog="Example: argosy check digits")
 @arguments.PIPELINE
 @arguments.as_json("the problems")
@@ -29,10 +33,10 @@ def check(pipeline: str, as_json: bool) -> int:
     from argosy.pipelines.commands import source
     from argosy.pipelines.errors import LoadError
 
-    validations = ["argosy's rules", "Argo's schema (Hera's models)", *(["argo lint"] if shutil.which("argo") else [])]
     document: Json = {}
+    validations: list[str] = []
     try:
-        document, problems = _checked(source.find(pipeline))
+        document, problems, validations = _checked(source.find(pipeline))
     except LoadError as error:
         problems = list(error.problems)
     if as_json:
@@ -41,13 +45,14 @@ def check(pipeline: str, as_json: bool) -> int:
     else:
         for problem in problems:
             click.echo(problem)
-        without = "" if shutil.which("argo") else "; not by argo lint: there is no argo on PATH"
-        click.echo(f"{_verdict(document, problems)}, by {', '.join(validations)}{without}")
+        by = f", by {', '.join(validations)}" if validations else ""
+        without = "" if problems or LINT in validations else "; not by argo lint: there is no argo on PATH"
+        click.echo(f"{_verdict(document, problems)}{by}{without}")
     return 1 if problems else 0
 
 
-def _checked(found: "Source") -> tuple["Json", list["Problem"]]:
-    """The manifest and all its problems, argo's own linter's among them. Raises LoadError, Mistake."""
+def _checked(found: "Source") -> tuple["Json", list["Problem"], list[str]]:
+    """The manifest, all its problems, and what it was checked by: argo's own linter last. Raises LoadError, Mistake."""
     from argosy.pipelines import manifest
     from argosy.pipelines.checks import rules
     from argosy.pipelines.checks.linter import argo_lint
@@ -55,14 +60,16 @@ def _checked(found: "Source") -> tuple["Json", list["Problem"]]:
     from argosy.pipelines.compile import rendered
 
     if found.is_python:
-        workflow = found.workflow()
+        workflow = found.definition.workflow
         document = workflow.to_dict()
         problems = rules.check_built(workflow, document, place.project())
     else:
         with found.blamed():
             document = manifest.read(found.manifest())
         problems = rules.check_manifest(document, place.project())
-    return document, problems or argo_lint(rendered(document))
+    if problems or not shutil.which("argo"):
+        return document, problems, OWN
+    return document, argo_lint(rendered(document)), [*OWN, LINT]
 
 
 def _verdict(document: "Json", problems: list["Problem"]) -> str:

@@ -31,7 +31,7 @@ def steps(ctx: click.Context, _param: click.Parameter, begun: str) -> list[Compl
         run = place.opened(place.chosen(ctx.params.get("run")))
     except (Mistake, DamagedError):
         return []
-    return _items(dict.fromkeys(step.name for step in run.walk()), begun)
+    return _items(run.names(), begun)
 
 
 def _items(words: "Iterable[str]", begun: str) -> list[CompletionItem]:

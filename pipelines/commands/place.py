@@ -44,6 +44,12 @@ def chosen(name: str | None, fits: Callable[["RunFolder"], bool] = lambda _: Tru
     return by_name[name]
 
 
+def running(folder: "RunFolder") -> Mistake:
+    """What to say where a run that goes on cannot be begun."""
+    follow = f"`{program('argosy')} logs {folder.name} --follow` follows it"
+    return Mistake(f"run {folder.name} is running (process {folder.runner()}); {follow}")
+
+
 def opened(folder: "RunFolder") -> "Run":
     """A run as it is now; one whose runner was killed is interrupted. Raises DamagedError."""
     from argosy.pipelines.runs import view

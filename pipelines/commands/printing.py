@@ -114,10 +114,9 @@ class _Tail:
 
 
 def _named(run: Run, wanted: str) -> list[Step]:
-    steps = list(run.walk())
-    found = [step for step in steps if wanted in (step.name, step.node.id, step.node.name, step.pod.id)]
+    found = [step for step in run.walk() if wanted in (step.name, step.node.id, step.node.name, step.pod.id)]
     if not found:
-        names = dict.fromkeys(step.name for step in steps)
+        names = run.names()
         raise unknown(f"step of {run.name} named", wanted, names, f"it has {', '.join(names) or 'none yet'}")
     return found
 

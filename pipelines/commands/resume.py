@@ -29,6 +29,10 @@ def resume(run: str | None, as_json: bool) -> int:
         found = place.opened(one)
         return not found.is_active and found.phase != SUCCEEDED
 
+    candidates = place.home().runs()
+    active = next((one for one in candidates if one.runner() is not None), None)
+    if run is None and active and not any(map(fits, candidates)):
+        raise place.running(active)
     folder = place.chosen(run, fits, "to resume")
     click.echo(f"resuming {folder.name}", err=as_json)
     runs = LocalRuns(place.project())

@@ -44,8 +44,9 @@ def run(pipeline: str, values: dict[str, str], again: bool, as_json: bool) -> in
     the manifest alone.
 
     The same manifest with the same values is one run: asked for again, it is shown and not run. The parameter
-    "revision", where a manifest has it without a value, is the commit that is checked out. Without a commit, or with
-    files that differ from it, nothing says that two runs are the same, and each is a run of its own.
+    "revision", where a manifest has it without a value, is the commit that is checked out; a pipeline of argosy's takes
+    no other, since the files here are what runs. Without a commit, or with files that differ from it or are new,
+    nothing says that two runs are the same, and each is a run of its own.
 
     Exit code: 0 the run succeeded, 1 it failed, 2 nothing was started, 3 a gate said no, 130 interrupted.
     """
@@ -57,6 +58,10 @@ def run(pipeline: str, values: dict[str, str], again: bool, as_json: bool) -> in
     found = source.find(pipeline)
     with found.blamed():
         submission = _submission(runs, found.manifest(), values, again=again)
+    if found.is_python and (definition := found.definition.pipeline):
+        from argosy.pipelines.commands.parameters import refuse_unfit
+
+        refuse_unfit(definition, values)
     folder = runs.home.run(submission.name)
     if folder.exists:
         return _existing(folder, as_json=as_json)
@@ -72,8 +77,9 @@ def _submission(runs: "LocalRuns", text: str, values: dict[str, str], *, again: 
 
     submission = runs.prepare(text, values)
     completed = _encoded(values, submission.document)
-    if REVISION not in values and _lacks_revision(submission.document):
-        completed[REVISION] = revision.head(place.project())
+    given = _revision(submission.document)
+    if given == "" or (given is not None and _is_argosys(submission.document)):
+        completed[REVISION] = revision.of_files(given, place.project())
         again = again or not revision.is_pinned(completed[REVISION])
     if completed != values:
         submission = runs.prepare(text, completed)
@@ -83,18 +89,25 @@ def _submission(runs: "LocalRuns", text: str, values: dict[str, str], *, again: 
 
 def _encoded(given: dict[str, str], document: "Json") -> dict[str, str]:
     """Values as argosy's steps read them, kept from Argo's substitution; any other workflow gets them as they are."""
-    from argosy.pipelines.names import PIPELINE_LABEL
     from argosy.steps import values
 
-    if PIPELINE_LABEL not in document["metadata"].get("labels", {}):
+    if not _is_argosys(document):
         return dict(given)
     is_ready = {name for name, text in given.items() if text == "null" or text.startswith(values.MARK)}
     return {name: text if name in is_ready else values.encode(text) for name, text in given.items()}
 
 
-def _lacks_revision(document: "Json") -> bool:
+def _is_argosys(document: "Json") -> bool:
+    """Whether argosy made the manifest."""
+    from argosy.pipelines.names import PIPELINE_LABEL
+
+    return PIPELINE_LABEL in document["metadata"].get("labels", {})
+
+
+def _revision(document: "Json") -> str | None:
+    """The parameter's value; None where the manifest has no such parameter."""
     parameters = document["spec"].get("arguments", {}).get("parameters", [])
-    return any(one["name"] == REVISION and not one.get("value") for one in parameters)
+    return next((str(one.get("value") or "") for one in parameters if one["name"] == REVISION), None)
 
 
 def _existing(folder: "RunFolder", *, as_json: bool) -> int:
@@ -103,5 +116,7 @@ def _existing(folder: "RunFolder", *, as_json: bool) -> int:
     from argosy.pipelines.commands.execution import conclude
 
     found = place.opened(folder)
+    if found.is_active:
+        raise place.running(folder)
     click.echo(f"run {folder.name} exists, with the same manifest and values; --again makes another", err=as_json)
     return conclude(found, folder, as_json=as_json)

@@ -1,9 +1,12 @@
 """What the user calls a pipeline -> the manifest to run: a name, a Python file, a manifest, or standard input."""
 
+import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,14 +14,14 @@ from argosy.pipelines.commands import place
 from argosy.pipelines.commands.mistake import Mistake, unknown
 
 if TYPE_CHECKING:
-    from hera.workflows import Workflow
+    from argosy.pipelines.load import Definition
 
 FOLDERS = ("pipelines", ".")
 """Where in a project a pipeline's name is looked for."""
 
 MANIFESTS = (".yaml", ".yml", ".json")
-DEFINITIONS = (b"Pipeline(", b"Workflow(")
-"""A Python file that holds one of these defines a pipeline."""
+DEFINITION = re.compile(rb"^(?:with|\w[^=\n]*=)\s.*?(?:Pipeline|Workflow|WorkflowTemplate)\(", re.MULTILINE)
+"""A Python file that holds such a statement at module level is offered as a pipeline."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +35,9 @@ class Source:
     def is_python(self) -> bool:
         return self.path is not None and self.path.suffix == ".py"
 
-    def workflow(self) -> "Workflow":
-        """The workflow that a Python file defines. Raises LoadError."""
+    @cached_property
+    def definition(self) -> "Definition":
+        """What a Python file defines. Raises LoadError."""
         from argosy.pipelines.load import load
 
         assert self.path is not None
@@ -54,7 +58,7 @@ class Source:
         if self.is_python:
             from argosy.pipelines.compile import compiled
 
-            return compiled(self.workflow(), place.project())
+            return compiled(self.definition.workflow, place.project())
         try:
             return (sys.stdin.buffer.read() if self.path is None else self.path.read_bytes()).decode()
         except UnicodeDecodeError as error:
@@ -72,9 +76,12 @@ def find(word: str) -> Source:
         if not path.is_file():
             raise Mistake(f"there is no file {path}; name a pipeline, a Python file or a manifest")
         return Source(path, variable)
-    known = available()
-    found = next((known[name] for name in (word, word.replace("-", "_")) if name in known), None)
+    if os.sep in word or path.is_file():
+        what = "is no pipeline and no manifest" if path.exists() else "is not there"
+        raise Mistake(f"{path} {what}; name a pipeline, a Python file (.py) or a manifest ({', '.join(MANIFESTS)})")
+    found = _files().get(_name(word))
     if found is None:
+        known = available()
         where = f"write pipelines/{word}.py in {place.project()}, or name a file"
         raise unknown("pipeline", word, known, f"there are {', '.join(sorted(known))}" if known else where)
     return Source(found)
@@ -82,9 +89,18 @@ def find(word: str) -> Source:
 
 def available() -> dict[str, Path]:
     """The project's pipelines by name."""
+    return {name: path for name, path in _files().items() if DEFINITION.search(path.read_bytes())}
+
+
+def _files() -> dict[str, Path]:
+    """The Python files among which pipelines are looked for, by the name that a pipeline in them has."""
     folders = [place.project() / folder for folder in reversed(FOLDERS)]
-    files = [path for folder in folders if folder.is_dir() for path in sorted(folder.glob("*.py"))]
-    return {path.stem: path for path in files if any(mark in path.read_bytes() for mark in DEFINITIONS)}
+    return {_name(path.stem): path for folder in folders for path in sorted(folder.glob("*.py"))}
+
+
+def _name(stem: str) -> str:
+    """Pipelines are named with dashes, modules with underscores."""
+    return stem.replace("_", "-")
 
 
 def _split(word: str) -> tuple[Path, str | None]:

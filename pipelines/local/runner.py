@@ -194,10 +194,16 @@ async def _supervise(engine: Engine, tree: Tree, folder: RunFolder) -> Status:
     def on_interrupt() -> None:
         if engine.interrupt.is_final:
             running.cancel()
+        say("stopping; Ctrl-C again kills")
         engine.interrupt.set(INTERRUPTED, final=True)
 
     def on_stop() -> None:
+        say("stopping")
         engine.interrupt.set(STOPPED, final=bool(engine.interrupt.message))
+
+    def say(message: str) -> None:
+        tree.status.message = message
+        tree.save_status()
 
     for number in (signal.SIGINT, signal.SIGHUP):  # the terminal's Ctrl-C, and its end
         loop.add_signal_handler(number, on_interrupt)

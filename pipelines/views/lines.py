@@ -22,9 +22,13 @@ class Lines:
         self._write = write
         self._began = time.monotonic()
         kept = (step for _, step in _told(view(workflow).steps, "") if step.phase in (s.SUCCEEDED, s.SKIPPED))
+        self._message = ""
         self._phases = {step.node.id: step.phase for step in kept}
 
     def draw(self, status: Status) -> None:
+        if status.phase == s.RUNNING and status.message not in ("", self._message):
+            self._message = status.message
+            self._write(f"{time.monotonic() - self._began:8.1f}s  {status.message}")
         for path, step in _told(view(self._workflow, status).steps, ""):
             if step.phase not in (s.PENDING, self._phases.get(step.node.id)):
                 self._phases[step.node.id] = step.phase

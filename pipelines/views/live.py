@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Self
 
 from rich.console import Console
+from rich.constrain import Constrain
 from rich.live import Live
 from rich.text import Text
 
@@ -19,6 +20,7 @@ from argosy.pipelines.views.run import headline
 from argosy.pipelines.views.words import Paint, clean, duration
 
 BAR_CELLS = 20
+ECHO = 4  # columns left free for two ^C: one that wraps moves the cursor, and the first line would stay for ever
 ROOM = 3  # lines of the terminal that the tree leaves free: the headline, the prompt, and one
 
 
@@ -45,10 +47,8 @@ class LiveTree:
         run = view(self._workflow, status)
         rows = tree.fitted(tree.rows(run, self._said), self._live.console.height - ROOM)
         lines = [headline(run, self._paint), *tree.text(rows, self._paint)]
-        self._live.update(
-            Text.from_ansi("\n".join(lines), no_wrap=True, overflow="ellipsis", end=""),
-            refresh=True,
-        )
+        text = Text.from_ansi("\n".join(lines), no_wrap=True, overflow="ellipsis", end="")
+        self._live.update(Constrain(text, self._live.console.width - ECHO), refresh=True)
 
     def _said(self, step: Step) -> str:
         """What a running pod has done so far and printed last; of any other step, its note."""

@@ -37,7 +37,7 @@ def result(run: Run) -> str:
 def _cells(run: Run) -> tuple[str, ...]:
     sign, word, _ = SIGNS[run.phase]
     leaves = list(run.leaves())
-    done = sum(leaf.phase in (s.SUCCEEDED, s.SKIPPED, s.OMITTED) for leaf in leaves)
+    done = sum(leaf.phase in (s.SUCCEEDED, s.SKIPPED) for leaf in leaves)
     told = result(run)
     cut = told if len(told) <= RESULT_WIDTH else told[: RESULT_WIDTH - 1] + "…"
     started = run.started_at.replace("T", " ").removesuffix("Z") + " UTC" if run.started_at else "-"

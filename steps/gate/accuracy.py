@@ -5,9 +5,8 @@ import time
 
 import torch
 
-from argosy.steps import samples
-from argosy.steps.contracts import AccuracyInput, ExitCode, GateOutput
-from argosy.steps.errors import StepError
+from argosy.steps import samples, task
+from argosy.steps.contracts import AccuracyInput, GateOutput
 from argosy.steps.gate import exported, verdict
 from argosy.steps.gate.bounds import proportion_lower, proportion_upper
 from argosy.steps.gate.exported import Exported
@@ -33,13 +32,7 @@ def measure(model: Exported, split: Samples, confidence: float) -> Measurement:
     batches = zip(torch.split(split.inputs, BATCH), torch.split(split.targets, BATCH), strict=True)
     for inputs, targets in batches:
         outputs = model.request(inputs).cpu()
-        right = model.task.correct(outputs, targets)
-        if right.dtype != torch.bool or right.shape != targets.shape[:1]:
-            shape = tuple(right.shape)
-            raise StepError(
-                ExitCode.CODE, f"correct() gave {right.dtype} of shape {shape}; it must give bool of ({len(targets)},)"
-            )
-        correct += int(right.sum())
+        correct += int(task.correct(model.task, outputs, targets).sum())
         broken += int((~outputs.isfinite()).flatten(1).any(dim=1).sum())
     n = len(split)
     return Measurement(

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from argosy.steps.contracts import ExitCode
-from argosy.steps.errors import StepError
+from argosy.steps.errors import StepError, configuration_error
 from argosy.steps.publish import database
 from argosy.steps.publish.database import SQLITE
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
+    from sqlalchemy.exc import DBAPIError
 
 SETTINGS = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
@@ -26,6 +27,8 @@ SETTINGS = {
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2",  # the workflow's own retry waits longer, and says so
     "GIT_PYTHON_REFRESH": "quiet",  # the pod may have no git
 }
+NO_RIGHTS_OR_SPACE = ("SQLITE_FULL", "SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")
+"""How SQLite's names for these errors begin (sqlite.org/rescode.html)."""
 TEMPORARY = {"TEMPORARILY_UNAVAILABLE", "REQUEST_LIMIT_EXCEEDED", "DEADLINE_EXCEEDED", "ABORTED"}
 
 
@@ -38,7 +41,8 @@ def is_server(tracking_uri: str) -> bool:
 def connected(tracking_uri: str) -> Iterator["MlflowClient"]:
     """MLflow's client, while its warnings and notices, but not its errors, are withheld.
 
-    Raises StepError: TEMPORARY when the server does not answer, CONFIGURATION when it refuses.
+    Raises StepError: TEMPORARY when the server or database does not answer, CONFIGURATION when it refuses, or the
+    database has no space.
     """
     for name, value in SETTINGS.items():
         os.environ.setdefault(name, value)
@@ -48,6 +52,8 @@ def connected(tracking_uri: str) -> Iterator["MlflowClient"]:
 
         for logger in ("mlflow", "alembic"):
             logging.getLogger(logger).setLevel(logging.ERROR)
+        # It prints a traceback of each database error that it raises; ours says the same in one line.
+        logging.getLogger("mlflow.store.db.utils").setLevel(logging.CRITICAL)
         if tracking_uri.startswith(SQLITE):
             database.ensure(Path(tracking_uri.removeprefix(SQLITE).partition("?")[0]))
         yield MlflowClient(tracking_uri, tracking_uri)
@@ -57,16 +63,30 @@ def connected(tracking_uri: str) -> Iterator["MlflowClient"]:
 def _errors_in_one_line(tracking_uri: str) -> Iterator[None]:
     from mlflow.exceptions import MlflowException
     from requests import RequestException
+    from sqlalchemy.exc import DBAPIError, OperationalError
 
     try:
         yield
+    except DBAPIError as error:
+        raise _database_said(tracking_uri, error) from error
     except MlflowException as error:
+        if isinstance(error.__context__, OperationalError):  # mlflow/store/db/utils.py, make_managed_session
+            raise _database_said(tracking_uri, error.__context__) from error
         # Without a code of its own an error counts as INTERNAL_ERROR: with a server, that is one it did not explain.
         temporary = error.error_code in TEMPORARY or (is_server(tracking_uri) and error.error_code == "INTERNAL_ERROR")
         raise _said(tracking_uri, error.message, temporary=temporary) from error
     except RequestException as error:
         refused = error.response is not None and error.response.status_code < 500
         raise _said(tracking_uri, str(error), temporary=not refused) from error
+
+
+def _database_said(tracking_uri: str, error: "DBAPIError") -> StepError:
+    """What the database itself said, without SQLAlchemy's page of SQL around it."""
+    from sqlalchemy.exc import OperationalError
+
+    if getattr(error.orig, "sqlite_errorname", "").startswith(NO_RIGHTS_OR_SPACE):
+        return configuration_error(f"{tracking_uri}: {error.orig}; make room, or give the right to write there")
+    return _said(tracking_uri, str(error.orig), temporary=isinstance(error, OperationalError))
 
 
 def _said(tracking_uri: str, message: str, *, temporary: bool) -> StepError:

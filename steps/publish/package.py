@@ -26,7 +26,10 @@ def package(model: Path, card: ModelCard, scratch: Path) -> Path:
         loader_module=LOADER,
         data_path=str(model),
         code_paths=[str(loader)],
-        signature=ModelSignature(inputs=Schema([TensorSpec(np.dtype(card.input_dtype), (-1, *card.input_shape))])),
+        signature=ModelSignature(
+            inputs=Schema([TensorSpec(np.dtype(card.input_dtype), (-1, *card.input_shape))]),
+            outputs=Schema([TensorSpec(np.dtype(card.output_dtype), (-1, *card.output_shape))]),
+        ),
         # Given, not inferred: MLflow infers by importing the model in a child process, for seconds.
         pip_requirements=[f"{name}=={version(name)}" for name in REQUIREMENTS],
     )

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from argosy.steps import values
-from argosy.steps.contracts import ExitCode, PublishInput
+from argosy.steps.contracts import ExitCode, PublishInput, Step
 from argosy.steps.errors import StepError
+from argosy.steps.exported_model import ModelCard
 
 RUN_UID = "argosy.run_uid"
 """The tag under which a run's version is found again: what makes publishing happen once."""
@@ -33,14 +34,14 @@ class Recipe:
     tags: dict[str, str]
 
 
-def recipe(inputs: PublishInput) -> Recipe:
+def recipe(inputs: PublishInput, card: ModelCard) -> Recipe:
     """Raises StepError (USAGE) when the workflow's parameters are not the list that Argo writes."""
     given = _parameters(inputs.parameters)
     long = {name: f"parameters/{name}.txt" for name, value in given.items() if len(value) > LONGEST_PARAMETER}
     return Recipe(
         parameters=given | {name: f"{len(given[name])} characters, in {file}" for name, file in long.items()},
         texts={file: given[name] for name, file in long.items()},
-        metrics=_metrics(inputs),
+        metrics=_metrics(inputs, card),
         tags=_tags(inputs),
     )
 
@@ -53,8 +54,9 @@ def _parameters(text: str) -> dict[str, str]:
         raise StepError(ExitCode.USAGE, f"--parameters: is not the list that Argo writes: {fault}") from None
 
 
-def _metrics(inputs: PublishInput) -> dict[str, float]:
-    return {
+def _metrics(inputs: PublishInput, card: ModelCard) -> dict[str, float]:
+    training = {f"{Step.TRAIN}.{name}": value for name, value in card.training.items()}
+    return training | {
         f"{gate}.{field}": value
         for gate, verdict in inputs.verdicts.items()
         for field in ("estimate", "bound", "threshold", "margin")

@@ -38,7 +38,7 @@ def run(inputs: PublishInput) -> PublishOutput:
 
 
 def _register(registry: Registry, inputs: PublishInput, card: ModelCard) -> int:
-    made = recipe(inputs)
+    made = recipe(inputs, card)
     run = registry.run(inputs.run, made.tags, _artifacts(inputs))
     registry.log(run, made)
     with tempfile.TemporaryDirectory() as scratch:

@@ -23,6 +23,7 @@ from dvc_data.hashfile.db import get_odb
 from argosy.steps.contracts import ExitCode
 from argosy.steps.errors import StepError, configuration_error, data_error
 from argosy.steps.progress import Progress
+from argosy.steps.stage.contents import File
 from argosy.steps.stage.resolve import Dataset
 
 CHUNK_BYTES = 1 << 20
@@ -113,8 +114,8 @@ class Remote:
             raise StepError(ExitCode.TEMPORARY, f"DVC remote {self.name}: cannot be read: {error}") from error
 
 
-def fetch(remote: Remote, dataset: Dataset, target: Path) -> tuple[int, int]:
-    """Writes the dataset's files into an empty folder. Files and bytes written.
+def fetch(remote: Remote, dataset: Dataset, target: Path) -> dict[str, File]:
+    """Writes the dataset's files into an empty folder. What was written, by its path in there.
 
     Raises StepError: DATA when anything is missing or damaged, CONFIGURATION when the disk is too small for it.
     """
@@ -123,24 +124,27 @@ def fetch(remote: Remote, dataset: Dataset, target: Path) -> tuple[int, int]:
     remote.require(entries)
     _require_space(target, dataset.bytes if dataset.bytes is not None else remote.size(entries))
     progress, started, size = Progress(len(entries)), time.monotonic(), 0
+    written: dict[str, File] = {}
     for done, entry in enumerate(entries, start=1):
-        size += _write(target / entry.path, remote.chunks(entry))
+        written[entry.path] = file = File.staged(entry.md5, _write(target / entry.path, remote.chunks(entry)))
+        size += file.bytes
         rate = size / 1e6 / max(time.monotonic() - started, 1e-3)
         progress.report(done, f"staged {done:,}/{len(entries):,} files, {rate:,.1f} MB/s")
     if dataset.bytes is not None and size != dataset.bytes:
         raise data_error(
             f"{dataset.path}: has {size} bytes and not {dataset.bytes} as DVC's file says; run `dvc commit`"
         )
-    return len(entries), size
+    return written
 
 
-def _write(path: Path, chunks: Iterator[bytes]) -> int:
+def _write(path: Path, chunks: Iterator[bytes]) -> os.stat_result:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("xb") as file:
-        size = sum(file.write(chunk) for chunk in chunks)
+        for chunk in chunks:
+            file.write(chunk)
         file.flush()
         os.fsync(file.fileno())
-    return size
+        return os.fstat(file.fileno())
 
 
 def _require_space(folder: Path, need: int) -> None:

@@ -49,9 +49,7 @@ def _fetched(inputs: StageInput, dataset: "Dataset") -> tuple[Version, int]:
 
     remote = fetch.Remote(inputs.project, dataset.remote)
     with version.staging(inputs.cache) as folder:
-        count, size = fetch.fetch(remote, dataset, folder / version.DATA)
-        staged = Version(
-            dataset=dataset.path, dataset_hash=dataset.hash, revision=dataset.revision, files=count, bytes=size
-        )
+        contents = fetch.fetch(remote, dataset, folder / version.DATA)
+        staged = Version(dataset=dataset.path, dataset_hash=dataset.hash, revision=dataset.revision, contents=contents)
         version.publish(folder, inputs.cache, staged)
-    return staged, size
+    return staged, staged.bytes

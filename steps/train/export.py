@@ -11,7 +11,15 @@ from argosy.steps.errors import StepError
 from argosy.steps.exported_model import ModelCard
 
 
-def export(model: nn.Module, sample: Tensor, task: str, hyperparameters: dict[str, object], target: Path) -> ModelCard:
+def export(
+    model: nn.Module,
+    sample: Tensor,
+    target: Path,
+    *,
+    task: str,
+    hyperparameters: dict[str, object],
+    training: dict[str, float],
+) -> ModelCard:
     """Puts the model in the target folder, whole. `sample` is one input, without batch axis.
 
     Raises StepError (CODE) when torch cannot export it.
@@ -22,6 +30,8 @@ def export(model: nn.Module, sample: Tensor, task: str, hyperparameters: dict[st
         program = torch.export.export(model.eval(), (batch,), dynamic_shapes=({0: torch.export.Dim("batch")},))
     except Exception as error:
         raise StepError(ExitCode.CODE, f"{task}: torch.export cannot export its model: {error}") from error
+    with torch.inference_mode():
+        outputs = model(batch)
     with files.new_folder(target) as folder:
         torch.export.save(program, folder / exported_model.PROGRAM)
         files.sync_file(folder / exported_model.PROGRAM)
@@ -30,7 +40,14 @@ def export(model: nn.Module, sample: Tensor, task: str, hyperparameters: dict[st
             hyperparameters=hyperparameters,
             sha256=files.sha256(folder / exported_model.PROGRAM),
             input_shape=tuple(sample.shape),
-            input_dtype=str(sample.dtype).removeprefix("torch."),
+            input_dtype=_name(sample.dtype),
+            output_shape=tuple(outputs.shape[1:]),
+            output_dtype=_name(outputs.dtype),
+            training=training,
         )
         files.write_text(folder / exported_model.CARD, card.model_dump_json(indent=2) + "\n")
     return card
+
+
+def _name(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")

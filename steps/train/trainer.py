@@ -5,8 +5,10 @@ import time
 from typing import Any
 
 import torch
+from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
+from argosy.steps import task, usercode
 from argosy.steps.contracts import ExitCode, TrainInput
 from argosy.steps.errors import StepError
 from argosy.steps.progress import Progress
@@ -21,14 +23,15 @@ class Trainer:
     """The state of a training: model, optimiser, and a position in the data."""
 
     def __init__(
-        self, inputs: TrainInput, task: Task, samples: Samples, world: World, checkpoints: Checkpoints
+        self, inputs: TrainInput, user_task: Task, samples: Samples, world: World, checkpoints: Checkpoints
     ) -> None:
-        self._inputs, self._task, self._samples, self._world = inputs, task, samples, world
+        self._inputs, self._task, self._samples, self._world = inputs, user_task, samples, world
         self._checkpoints = checkpoints
-        self._batches = Batches(len(samples), task.hyperparameters.batch_size, task.hyperparameters.epochs, inputs.seed)
+        given = user_task.hyperparameters
+        self._batches = Batches(len(samples), given.batch_size, given.epochs, inputs.seed)
         seed_generators(inputs.seed, "model")
-        self.model = task.model().to(world.device)
-        self._optimizer = task.optimizer(self.model.parameters())
+        self.model = user_task.model().to(world.device)
+        self._optimizer = user_task.optimizer(self.model.parameters())
         self._step = self.resumed_at = 0
         self._epoch_loss = self._seconds = 0.0
         self._epoch_samples = self._trained = 0
@@ -92,8 +95,9 @@ class Trainer:
         with torch.inference_mode():
             for start in range(0, len(mine), size):
                 indices = mine[start : start + size]
-                outputs = self.model(samples.inputs[indices].to(self._world.device))
-                correct += int(self._task.correct(outputs, samples.targets[indices].to(self._world.device)).sum())
+                outputs = self._outputs(self.model, samples.inputs[indices])
+                targets = samples.targets[indices].to(self._world.device)
+                correct += int(task.correct(self._task, outputs, targets).sum())
         return self._world.summed(correct)[0] / len(samples)
 
     def _advance(self, parallel: DistributedDataParallel) -> tuple[float, int]:
@@ -105,12 +109,26 @@ class Trainer:
         # joins in with a sample that does not count.
         weight = len(mine) * world.size / len(batch)
         indices = mine if len(mine) else batch[:1]
-        outputs = parallel(self._samples.inputs[indices].to(world.device))
-        loss = self._task.loss(outputs, self._samples.targets[indices].to(world.device))
+        outputs = self._outputs(parallel, self._samples.inputs[indices])
+        targets = self._samples.targets[indices].to(world.device)
+        loss = task.loss(self._task, outputs, targets)
         self._optimizer.zero_grad()
         (loss * weight).backward()  # type: ignore[no-untyped-call] # torch leaves it without types
         self._optimizer.step()
+        if self._step == self.resumed_at:
+            # A wrong one should be known now, not after the last epoch. The next step seeds all generators anew.
+            task.correct(self._task, outputs.detach(), targets)
         return loss.item() * len(mine), len(batch)
+
+    def _outputs(self, model: nn.Module, inputs: Tensor) -> Tensor:
+        try:
+            outputs: Tensor = model(inputs.to(self._world.device))
+        except Exception as error:
+            error.add_note(
+                f"in what {usercode.place(self._task.model)} gave, for inputs of shape {tuple(inputs.shape)}"
+            )
+            raise
+        return outputs
 
     def _count(self, loss: float, count: int, seconds: float) -> None:
         if not torch.isfinite(torch.tensor(loss)):

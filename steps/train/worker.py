@@ -37,7 +37,11 @@ def _train(attempt: Attempt, stop: threading.Event) -> None:
         trainer.train(stop)
         outcome = Outcome(resumed_at_step=trainer.resumed_at, step=trainer.step)
         if trainer.is_finished:
-            accuracy = trainer.validated(validation)
+            measures = {
+                "loss": trainer.loss,
+                "validation_accuracy": trainer.validated(validation),
+                "samples_per_second": trainer.samples_per_second,
+            }
     if ranks.rank != 0:
         return
     if trainer.is_finished:
@@ -46,18 +50,12 @@ def _train(attempt: Attempt, stop: threading.Event) -> None:
         card = export(
             trainer.model.cpu(),
             training.inputs[0],
-            inputs.task,
-            user_task.hyperparameters.model_dump(mode="json"),
             run.model,
+            task=inputs.task,
+            hyperparameters=user_task.hyperparameters.model_dump(mode="json"),
+            training={"steps": trainer.step, **measures},
         )
-        outcome = Outcome(
-            resumed_at_step=trainer.resumed_at,
-            step=trainer.step,
-            model_hash=card.sha256,
-            loss=trainer.loss,
-            validation_accuracy=accuracy,
-            samples_per_second=trainer.samples_per_second,
-        )
+        outcome = Outcome(resumed_at_step=trainer.resumed_at, step=trainer.step, model_hash=card.sha256, **measures)
     attempt.report_outcome(outcome)
 
 

@@ -234,3 +234,29 @@ def test_problems_are_all_told_at_once():
     assert (
         len(found(("entrypoint: main", "entrypoint: mein"), ("depends: one", "depends: noe"), ("{name: w}", "{}"))) == 4
     )
+
+
+def test_value_of_any_size_is_told_in_a_few_words():
+    bomb: list[object] = ["x"]
+    for _ in range(64):
+        bomb = [bomb, bomb]
+    for value in (bomb, "x" * 100_000):
+        manifest = yaml.safe_load(GOOD) | {"spec": value}
+        told = [str(problem) for problem in check_manifest(manifest)]
+        assert told
+        assert all(len(one) < 400 for one in told)
+
+
+@pytest.mark.parametrize("value", [0.7, 60, True])
+def test_a_parameters_value_may_be_any_scalar_as_argo_takes_it(value):
+    manifest = {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "Workflow",
+        "metadata": {"generateName": "a-"},
+        "spec": {
+            "entrypoint": "a",
+            "arguments": {"parameters": [{"name": "x", "value": value}]},
+            "templates": [{"name": "a", "container": {"image": "x", "command": ["true"]}}],
+        },
+    }
+    assert check_manifest(manifest, None) == []

@@ -30,6 +30,7 @@ def project(tmp_path: Path) -> Path:
     (package / "tasks.py").write_text(
         "raise RuntimeError('imported')\nclass Digits: ...\nfrom elsewhere import Other\n"
     )
+    (tmp_path / "elsewhere.py").touch()
     return tmp_path
 
 
@@ -54,6 +55,25 @@ def test_missing_module_is_told(project):
     assert problems(project, task="vision.task:Digits") == [
         f"vision.task:Digits: there is no module vision.task; write it into {project}, or install it"
     ]
+
+
+IMPORTING = """import os, sys, {0}.sub
+from {0} import y
+from . import sibling
+try:
+    import {0}
+except ImportError: ...
+class Digits: ...
+"""
+
+
+def test_import_of_a_task_that_is_not_there_is_told_with_its_line(project):
+    file = project / "vision" / "tasks.py"
+    file.write_text(IMPORTING.format("elsewhere"))
+    assert problems(project) == []
+    file.write_text(IMPORTING.format("not_there_at_all"))
+    remedy = "install it, or put it into the project's folder"
+    assert problems(project) == [f"{file}:{n}: there is no module not_there_at_all; {remedy}" for n in (1, 2)]
 
 
 def test_missing_class_is_told_with_the_nearest(project):

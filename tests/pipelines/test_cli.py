@@ -101,6 +101,8 @@ MISTAKES = {
     "unknown option": (["run", "--agian"], "No such option '--agian'. Did you mean '--again'? `argosy run --help`"),
     "missing argument": (["run"], "Missing argument 'PIPELINE'. `argosy run --help`"),
     "unknown pipeline": (["run", "great"], "there is no pipeline 'great'; did you mean greet?"),
+    "a file of another kind": (["check", "pyproject.toml"], "pyproject.toml is no pipeline and no manifest; name a"),
+    "a folder": (["check", "./"], ". is no pipeline and no manifest; name a pipeline, a Python file (.py) or a"),
     "missing file": (["run", "nope.yaml"], "there is no file nope.yaml; name a pipeline, a Python file or a manifest"),
     "missing variable": (["compile", "pipelines/greet.py:x"], "defines no x; name one of workflow"),
     "no value": (["run", "hello.yaml", "-p", "epochs"], "'epochs' is not NAME=VALUE; write -p epochs=3 for example."),
@@ -176,6 +178,18 @@ def test_compile_prints_the_manifest_or_writes_the_same_bytes(argosy, project):
     assert sorted(path.name for path in project.glob("*out*")) + list(project.glob(".*.part")) == ["out.yaml"]
 
 
+def test_a_file_of_a_pipelines_name_is_that_pipeline_however_broken(argosy, project):
+    (project / "pipelines" / "my_model.py").write_text("x = 1\n")
+    done = argosy("compile", "my-model")
+    assert done.returncode == 2
+    assert "my_model.py: defines no Pipeline and no Workflow" in done.stderr
+
+
+def test_a_file_that_only_speaks_of_pipelines_is_not_offered(argosy, project):
+    (project / "pipelines" / "spec.py").write_text("class Pipeline(object):\n    x = Workflow()\n")
+    assert "; there are greet\n" in argosy("compile", "nope").stderr
+
+
 def test_a_pipelines_name_is_found_from_any_folder_of_the_project(argosy, project, monkeypatch):
     (project / "deep" / "er").mkdir(parents=True)
     monkeypatch.chdir(project / "deep" / "er")
@@ -208,7 +222,8 @@ def test_check_of_a_file_that_cannot_be_loaded_is_a_problem_of_the_file(argosy, 
     done = argosy("check", "greet")
     assert done.returncode == 1
     assert "greet.py:1: syntax error" in done.stdout
-    assert done.stdout.splitlines()[-1].startswith("1 problem, by ")
+    assert done.stdout.splitlines()[-1] == "1 problem"
+    assert json.loads(argosy("check", "greet", "--json").stdout)["validations"] == []
 
 
 def test_argo_lint_is_run_where_there_is_an_argo(argosy, project, monkeypatch):
@@ -229,3 +244,8 @@ def test_argo_lint_is_run_where_there_is_an_argo(argosy, project, monkeypatch):
 def test_the_shell_completes_commands_and_pipelines(completed):
     assert completed("re") == ["resume"]
     assert completed("run", "g") == ["greet"]
+
+
+def test_the_shell_completes_a_pipelines_name_as_it_is_written_elsewhere(completed, project):
+    (project / "pipelines" / "greet.py").rename(project / "pipelines" / "my_model.py")
+    assert completed("run", "m") == ["my-model"]

@@ -79,14 +79,14 @@ def test_a_run_whose_runner_was_killed_is_interrupted_and_can_be_resumed(argosy,
     assert argosy("show").stdout.startswith("✔")
 
 
-@pytest.mark.usefixtures("begun")
-def test_a_run_that_goes_on_elsewhere_is_not_run_a_second_time(argosy):
+def test_a_run_that_goes_on_elsewhere_is_not_run_a_second_time(argosy, begun):
     done = argosy("run", "waiting.yaml")
-    assert done.returncode == 1
-    assert " exists, " in done.stdout
-    assert "  ● second  running" in done.stdout
-    assert "argosy stop" in done.stdout
-    again = argosy("resume", json.loads(argosy("runs", "--json").stdout)[0]["name"])
+    name = json.loads(argosy("runs", "--json").stdout)[0]["name"]
+    assert (done.returncode, done.stdout) == (2, "")
+    told = rf"argosy: run {name} is running \(process {begun.pid}\); `argosy logs {name} --follow` follows it\n"
+    assert re.fullmatch(told, done.stderr)
+    assert re.fullmatch(told, argosy("resume").stderr)
+    again = argosy("resume", name)
     assert again.returncode == 2
     assert "is running" in again.stderr
 

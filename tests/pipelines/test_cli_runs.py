@@ -155,61 +155,6 @@ def test_text_that_argo_would_substitute_is_encoded_for_argosys_steps_and_for_no
         assert parameters[0]["value"] == expected
 
 
-# ---------------------------------------------------------------------------------------------- revision
-
-
-@pytest.fixture
-def with_revision(project):
-    """`greeting.yaml` has a parameter `revision` without a value."""
-    file = project / "greeting.yaml"
-    more = '{name: word, value: hello}, {name: revision, value: ""}'
-    file.write_text(file.read_text().replace("{name: word, value: hello}", more))
-
-
-@pytest.fixture
-def repository(project, with_revision):  # noqa: ARG001 - alters what is committed
-    """The commit of the project."""
-    (project / ".gitignore").write_text(".argosy/\n")
-    git("init", "-q")
-    git("add", "-A")
-    git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x")
-    return git("rev-parse", "HEAD")
-
-
-def git(*words):
-    return subprocess.run(["git", *words], capture_output=True, text=True, check=True).stdout.strip()
-
-
-def revision_of_the_newest(argosy):
-    parameters = json.loads(argosy("show", "--json").stdout)["spec"]["arguments"]["parameters"]
-    return next(one["value"] for one in parameters if one["name"] == "revision")
-
-
-def test_an_empty_revision_is_filled_with_the_commit(argosy, repository):
-    assert argosy("run", "greeting.yaml").returncode == 0
-    assert revision_of_the_newest(argosy) == repository
-    assert " exists, " in argosy("run", "greeting.yaml").stdout
-
-
-@pytest.mark.usefixtures("repository")
-def test_a_revision_that_is_given_stays(argosy):
-    assert argosy("run", "greeting.yaml", "-p", "revision=").returncode == 0
-    assert revision_of_the_newest(argosy) == ""
-
-
-def test_changed_files_are_dirty_and_each_run_of_them_is_its_own(argosy, repository, project):
-    (project / "failing.yaml").write_text("changed")
-    first, second = (argosy("run", "greeting.yaml").run for _ in range(2))
-    assert revision_of_the_newest(argosy) == f"{repository}-dirty"
-    assert second == f"{first}-2"
-
-
-@pytest.mark.usefixtures("with_revision")
-def test_without_git_the_revision_stays_empty(argosy):
-    assert argosy("run", "greeting.yaml").returncode == 0
-    assert revision_of_the_newest(argosy) == ""
-
-
 # ---------------------------------------------------------------------------------------------- runs, show
 
 

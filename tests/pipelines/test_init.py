@@ -2,6 +2,7 @@
 
 import glob
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -79,9 +80,19 @@ def test_a_project_is_clean_by_its_own_rules(made, words):
     assert done.returncode == 0, done.stdout
 
 
-def test_a_projects_types_are_right(made):
-    done = call(made[1], "mypy", MYPYPATH=str(ROOT / ".dev"))  # an editable install hides argosy from mypy
+@pytest.mark.parametrize("path", ["", str(ROOT / ".dev")], ids=["argosy hidden by an editable install", "argosy seen"])
+def test_a_projects_types_are_right(made, path):
+    done = call(made[1], "mypy", MYPYPATH=path)
     assert done.returncode == 0, done.stdout
+
+
+def test_the_readmes_installation_is_one_that_every_pip_takes(made):
+    _, project = made
+    (line,) = [line for line in (project / "README.md").read_text().splitlines() if line.startswith("pip install ")]
+    dry = ["--dry-run", "--no-deps", "--no-build-isolation", "--quiet"]
+    done = call(project, sys.executable, "-m", *shlex.split(line), *dry)
+    assert done.returncode == 0, done.stderr
+    assert "does not provide the extra" not in done.stderr
 
 
 def test_a_projects_own_tests_pass(made):
@@ -129,7 +140,7 @@ REFUSED = {
     "/abs/path": "write abs-path",
     "My_Model": "write my-model",
     "3d": "write d",
-    "modèle": "write mod-le",
+    "modèle": "write modele",
     "x" * 58: "has 58 characters; leave 57 at most",
     "class": "is a word of Python's, and no package can have its name; choose another name, such as class-model",
     "tests": "is a folder that a project has anyway",

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from argosy.pipelines.errors import LoadError
-from argosy.pipelines.load import load
+from argosy.pipelines.load import load as loaded
 
 HEAD = "from argosy.pipelines import *\nfrom hera.workflows import Container, Workflow\n"
 PIPELINE = (
@@ -22,6 +22,10 @@ def file(tmp_path: Path):
         return path
 
     return write
+
+
+def load(path, name=None):
+    return loaded(path, name).workflow
 
 
 def message(path, name=None):
@@ -73,6 +77,33 @@ def test_wrong_hyperparameter_is_told_with_its_line(file):
 def test_syntax_error_is_told_with_its_line(file):
     path = file("a = (\n")
     assert message(path) == f"{path}:3: syntax error: '(' was never closed; correct that line"
+
+
+def test_file_of_bytes_that_are_no_text_is_told_without_a_line(tmp_path):
+    path = tmp_path / "binary.py"
+    path.write_bytes(b"\0\0")
+    assert message(path).startswith(f"{path}: syntax error: ")
+
+
+def test_file_that_ends_the_program_is_told_with_its_line(file):
+    path = file("import sys\nsys.exit(3)\n")
+    assert message(path) == f"{path}:4: ends argosy: sys.exit(3); remove it; the file need only define"
+
+
+def test_what_the_file_prints_is_kept_from_standard_output(file, capfd):
+    load(file("print('hello')\n" + PIPELINE.format("digits")))
+    assert capfd.readouterr() == ("", "hello\n")
+
+
+def test_pipeline_of_a_workflow_is_known(file):
+    text = PIPELINE.format("digits") + PIPELINE.format("other") + "w = digits.workflow()\n"
+    assert loaded(file(text)).pipeline.name == "digits"
+    assert loaded(file("w = Workflow(name='plain', entrypoint='a')\n")).pipeline is None
+
+
+def test_wrong_value_of_a_field_without_a_meaning_is_told_with_what_is_allowed(file):
+    path = file("from pydantic import BaseModel, Field\nclass H(BaseModel):\n    n: int = Field(ge=1)\nH(n=0)\n")
+    assert message(path) == f"{path}:6: H.n: 0 is below 1; give 1 or more"
 
 
 def test_exception_is_told_with_the_users_line(file, tmp_path):

@@ -69,6 +69,11 @@ def test_attempts_stand_under_the_step_and_the_last_one_counts(node, workflow):
     assert [leaf.name for leaf in view(workflow(node("run.train", kind="Retry"), *attempts)).leaves()] == ["train"]
 
 
+def test_attempts_are_called_as_their_step_is(node, workflow):
+    run = view(workflow(node("run.a", kind="Retry"), node("run.a(0)", "Failed"), node("run.a(1)"), node("run.b")))
+    assert run.names() == ["a", "b"]
+
+
 def test_an_item_of_a_loop_that_was_retried_stays_in_the_loop(node, workflow):
     nodes = [node("run.fan", kind="TaskGroup"), node("run.fan(0:a)", kind="Retry"), node("run.fan(0:a)(0)")]
     assert outline(view(workflow(*nodes)).steps) == [("fan", [("fan(0:a)", ["fan(0:a)(0)"])])]

@@ -1,6 +1,7 @@
 """What a person reads of a run, to the letter."""
 
 import itertools
+import re
 import threading
 import time
 
@@ -14,7 +15,7 @@ from argosy.pipelines.status import INTERRUPTED, Node, Status
 from argosy.pipelines.views import structured, tree, words
 from argosy.pipelines.views.answers import note
 from argosy.pipelines.views.lines import Lines
-from argosy.pipelines.views.live import Rates
+from argosy.pipelines.views.live import LiveTree, Rates
 from argosy.pipelines.views.run import explanation, summary
 from argosy.pipelines.views.table import table
 from argosy.pipelines.views.watcher import Watcher
@@ -257,6 +258,13 @@ def test_a_table_tells_what_each_run_came_to(trained, node, workflow):
     )
 
 
+def test_a_step_that_was_left_out_does_not_count_as_done_in_a_table(node, workflow):
+    left_out = node("run.b", "Omitted", kind="Skipped")
+    by_choice = node("run.c", "Skipped", kind="Skipped")
+    run = view(workflow(node("run.a", "Failed"), left_out, by_choice, phase="Failed"))
+    assert "  1/3  " in table([run], plain)
+
+
 # ---------------------------------------------------------------------------------------------- while it runs
 
 
@@ -328,6 +336,16 @@ def test_a_reader_that_went_away_ends_the_drawing_and_not_the_run():
         watcher(Status())
         watcher._thread.join(10)
         watcher(Status())
+
+
+def test_what_is_drawn_leaves_room_for_the_echo_of_two_ctrl_c(node, workflow, monkeypatch, capsys):
+    monkeypatch.setenv("FORCE_COLOR", "1")  # rich takes it for a terminal
+    monkeypatch.setenv("COLUMNS", "80")
+    going = workflow(node("run.a", "Running", message="x" * 200), phase="Running")
+    with LiveTree(going, NoLogs(), plain) as live:
+        live.draw(msgspec.convert(going["status"], Status))
+    drawn = re.sub(r"\x1b\[[\d;?]*\w", "", capsys.readouterr().out).splitlines()
+    assert max(map(len, drawn)) == 80 - len("^C^C")
 
 
 def test_progress_is_told_with_its_rate_and_the_time_left():

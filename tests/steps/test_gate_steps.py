@@ -3,6 +3,7 @@
 The model predicts the digit that an image's first pixel says, so that a test decides how often it is right.
 """
 
+import hashlib
 import pickle
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from argosy.steps.gate import accuracy, latency, memory
 from argosy.steps.gate.device import Cpu
 from argosy.steps.gate.requests import batches
 from argosy.steps.stage import version
+from argosy.steps.stage.contents import File
 from argosy.steps.train.export import export
 
 TASK = "argosy.steps.digits:Digits"
@@ -38,7 +40,8 @@ class FirstPixel(torch.nn.Module):
 def models(tmp_path_factory):
     store = tmp_path_factory.mktemp("models")
     (store / "run").mkdir()
-    export(FirstPixel(), torch.zeros(1, 8, 8), TASK, {}, store / "run/model")
+    model, sample = FirstPixel(), torch.zeros(1, 8, 8)
+    export(model, sample, store / "run/model", task=TASK, hyperparameters={}, training={})
     return store
 
 
@@ -49,9 +52,10 @@ def judged(models, tmp_path):
     def inputs(samples):
         data = [(i, bytes([pixel]) + bytes(63), digit) for i, (pixel, digit) in enumerate(samples)]
         with version.staging(tmp_path) as staged:
-            digits_data.write_shard(staged / "data/test-0.tar", data)
-            count, size = version.measured(staged / "data")
-            about = version.Version(dataset="d", dataset_hash=HASH, revision="", files=count, bytes=size)
+            shard = staged / "data/test-0.tar"
+            digits_data.write_shard(shard, data)
+            contents = {shard.name: File.staged(hashlib.md5(shard.read_bytes()).hexdigest(), shard.stat())}
+            about = version.Version(dataset="d", dataset_hash=HASH, revision="", contents=contents)
             version.publish(staged, tmp_path, about)
         return {
             "output": tmp_path / "out",

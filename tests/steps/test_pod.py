@@ -94,6 +94,11 @@ def test_a_lack_of_space_or_rights_is_a_matter_of_configuration(number, last_wor
     assert "Traceback" not in capsys.readouterr().err
 
 
+def test_a_lack_of_space_names_the_copy_and_not_what_was_copied(last_word):
+    assert pod.end(raising(OSError(errno.ENOSPC, "No space left", "/from", None, "/to"))) == ExitCode.CONFIGURATION
+    assert last_word.read_text().startswith("/to: No space left")
+
+
 @pytest.mark.parametrize(
     ("answer", "exit_code"),
     [(Answer.PASS, 0), (Answer.FAIL, ExitCode.GATE_FAILED), (Answer.INCONCLUSIVE, ExitCode.GATE_INCONCLUSIVE)],

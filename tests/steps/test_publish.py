@@ -6,8 +6,10 @@ import os
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from itertools import count
 from pathlib import Path
 
@@ -32,7 +34,9 @@ def models(tmp_path_factory):
     (store / "run").mkdir()
     torch.manual_seed(0)
     model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 10))
-    export(model, torch.zeros(1, 8, 8), "argosy.steps.digits:Digits", {}, store / "run/model")
+    training = {"loss": 0.125, "steps": 400}
+    about = {"task": "argosy.steps.digits:Digits", "hyperparameters": {}, "training": training}
+    export(model, torch.zeros(1, 8, 8), store / "run/model", **about)
     return store
 
 
@@ -132,6 +136,16 @@ def test_plain_mlflow_loads_and_serves_the_version_where_argosy_is_not_installed
     torch.testing.assert_close(torch.tensor(json.loads(out.splitlines()[-1])), program(torch.from_numpy(batch)))
 
 
+def test_the_signature_says_what_goes_in_and_what_comes_out(inputs, tmp_path):
+    from mlflow.models import Model
+
+    step.run(inputs())
+    (package,) = (tmp_path / "registry/artifacts").rglob("MLmodel")
+    signature = Model.load(str(package)).signature
+    assert [(one.type.name, one.shape) for one in signature.inputs] == [("float32", (-1, 1, 8, 8))]
+    assert [(one.type.name, one.shape) for one in signature.outputs] == [("float32", (-1, 10))]
+
+
 def test_the_package_holds_no_pickle(inputs, tmp_path):
     step.run(inputs())
     names = {path.name for path in (tmp_path / "registry/artifacts").rglob("*") if path.is_file()}
@@ -158,6 +172,7 @@ def test_the_version_and_its_run_carry_the_recipe(inputs, mlflow_client):
     run = mlflow_client.get_run(version.run_id)
     assert run.data.params == {"learning-rate": "0.01", "note": "a{{b"}
     assert run.data.metrics["accuracy-gate.bound"] == 0.95
+    assert (run.data.metrics["train.loss"], run.data.metrics["train.steps"]) == (0.125, 400)
     assert (run.info.run_name, run.info.status) == ("digits-uid-1", "FINISHED")
     assert version.tags.items() <= run.data.tags.items()
 
@@ -358,6 +373,45 @@ def test_what_mlflow_refuses_is_said_in_one_line(inputs, mlflow_client):
         step.run(inputs())
     assert caught.value.exit_code == ExitCode.CONFIGURATION
     assert "\n" not in caught.value.message
+
+
+PUBLISH_WITHIN = """
+import sys
+from sqlalchemy import Engine, event
+from argosy.steps import pod, contracts
+from argosy.steps.publish import step
+event.listen(Engine, "connect", lambda connection, _: connection.execute("PRAGMA max_page_count = 20"))
+inputs = contracts.PublishInput.model_validate_json(sys.stdin.read())
+sys.exit(pod.end(lambda: (inputs, step.run(inputs))))
+"""
+
+
+@pytest.mark.parametrize("state", ["while the tables are made", "of a registry that is there"])
+def test_a_full_disk_is_said_in_one_line_with_the_place_and_no_traceback(state, fresh, request):
+    made = (fresh if "tables" in state else request.getfixturevalue("inputs"))(
+        parameters=json.dumps([{"name": f"p{i}", "value": "x" * 5000} for i in range(90)])
+    )
+    words = [sys.executable, "-c", PUBLISH_WITHIN]
+    done = subprocess.run(words, input=made.model_dump_json(), capture_output=True, text=True, check=False)
+    assert done.returncode == ExitCode.CONFIGURATION
+    remedy = "make room, or give the right to write there"
+    assert done.stderr == f"{made.tracking_uri}: database or disk is full; {remedy}\n"
+
+
+def test_a_file_that_is_no_database_is_said_in_one_line(fresh, tmp_path):
+    (tmp_path / "registry").mkdir()
+    (tmp_path / "registry/mlflow.db").write_bytes(b"x" * 5000)
+    with pytest.raises(StepError, match=r"MLflow refuses: file is not a database$") as caught:
+        step.run(fresh())
+    assert caught.value.exit_code == ExitCode.CONFIGURATION
+
+
+def test_a_database_that_is_locked_is_a_temporary_failure(inputs, tmp_path):
+    with closing(sqlite3.connect(tmp_path / "registry/mlflow.db")) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(StepError, match="MLflow does not answer as it should: database is locked") as caught:
+            step.run(inputs(tracking_uri=f"{inputs().tracking_uri}?timeout=0.1"))
+    assert caught.value.exit_code == ExitCode.TEMPORARY
 
 
 def test_a_database_without_a_place_for_files_is_refused(inputs):

@@ -13,7 +13,8 @@ import pytest
 
 from argosy.steps.contracts import ExitCode, StageInput
 from argosy.steps.errors import StepError, Terminated
-from argosy.steps.stage import fetch, version
+from argosy.steps.stage import contents, fetch, version
+from argosy.steps.stage.contents import File
 from argosy.steps.stage.step import run
 
 DATASET = "data/digits"
@@ -87,7 +88,8 @@ def test_a_version_is_what_was_added_read_only_and_says_what_it_is(stage, shards
     }
     said = version.Version.model_validate_json((folder / "version.json").read_bytes())
     assert (said.dataset, said.dataset_hash) == (DATASET, output.dataset_hash)
-    assert (said.files, said.bytes) == (output.files, output.bytes) == version.measured(folder / "data")
+    sizes = [path.stat().st_size for path in (folder / "data").iterdir()]
+    assert (said.files, said.bytes) == (output.files, output.bytes) == (len(sizes), sum(sizes))
     modes = {stat.S_IMODE(path.stat().st_mode) for path in [folder, *folder.rglob("*")] if path.is_dir()}
     assert modes == {0o555}
     assert {stat.S_IMODE(path.stat().st_mode) for path in folder.rglob("*") if path.is_file()} == {0o444}
@@ -198,12 +200,58 @@ def test_one_byte_too_few_on_the_disk_is_refused_with_both_numbers(stage, monkey
     assert stage().bytes == need
 
 
-def test_a_version_that_lost_a_file_is_not_taken_for_whole(stage, datasets):
-    output = stage()
-    data = datasets / output.dataset_hash.removesuffix(".dir") / "data"
-    data.chmod(0o755)
-    (data / "test-0000.tar").unlink()
-    assert "holds 5 files" in refusal(stage, expect=output.dataset_hash)
+@pytest.fixture
+def data(stage, datasets):
+    """The folder of the staged dataset, made writable."""
+    folder = datasets / stage().dataset_hash.removesuffix(".dir") / "data"
+    for path in (folder, *folder.iterdir()):
+        path.chmod(0o755)
+    return folder
+
+
+def overwritten(path):
+    """A byte changed in place: the size stays."""
+    with path.open("r+b") as file:
+        file.seek(700)
+        file.write(b"\x7f")
+
+
+def replaced_with_the_same_time(path):
+    before = path.stat()
+    other = path.with_name("other")
+    other.write_bytes(b"x" * before.st_size)
+    os.utime(other, ns=(before.st_atime_ns, before.st_mtime_ns))
+    other.replace(path)
+
+
+@pytest.mark.parametrize(
+    ("damage", "fault"),
+    [
+        (lambda path: path.unlink(), "is missing"),
+        (lambda path: os.truncate(path, 100), "has other bytes"),
+        (overwritten, "has other bytes"),
+        (replaced_with_the_same_time, "has other bytes"),
+        (lambda path: (path.rename(path.with_name("x")), path.symlink_to("x")), "has other bytes"),
+        (lambda path: path.with_name("train-9999.tar").touch(), "train-9999.tar was not staged"),
+    ],
+)
+@pytest.mark.parametrize("expects", [True, False])
+def test_a_version_that_changed_in_the_cache_is_refused_with_the_file_and_a_remedy(damage, fault, expects, stage, data):
+    damage(data / "train-0000.tar")
+    message = refusal(stage, expect=data.parent.name if expects else None)
+    assert message.startswith(f"{data}: ")
+    assert "train-0000.tar is missing" in message if fault == "is missing" else fault in message
+    assert message.endswith(f"; remove {data.parent} (read-only: chmod -R u+w before) and stage again")
+
+
+def test_a_file_that_only_looks_changed_is_read_and_found_whole(stage, data):
+    os.utime(data / "train-0000.tar")
+    assert stage(expect=data.parent.name).files == 6
+
+
+def test_of_a_version_that_looks_unchanged_nothing_is_read(stage, data, monkeypatch):
+    monkeypatch.setattr(contents, "_md5", lambda path: pytest.fail(f"{path} was read"))
+    assert stage(expect=data.parent.name).files == 6
 
 
 def test_what_a_killed_stage_left_is_removed_and_what_a_live_one_writes_is_not(stage, datasets):
@@ -242,10 +290,12 @@ def test_two_stages_at_once_both_succeed_and_one_publishes(start_step, project, 
 
 
 def test_the_second_to_publish_takes_the_first_ones_version(tmp_path):
-    about = version.Version(dataset="d", dataset_hash="0" * 32, revision="", files=1, bytes=1)
     with version.staging(tmp_path) as one, version.staging(tmp_path) as other:
         for folder in (one, other):
-            (folder / "data/x").write_text("x")
+            path = folder / "data/x"
+            path.write_text("x")
+            file = File.staged(hashlib.md5(b"x").hexdigest(), path.stat())
+            about = version.Version(dataset="d", dataset_hash="0" * 32, revision="", contents={"x": file})
             version.publish(folder, tmp_path, about)
     assert [path.name for path in (tmp_path / "datasets").iterdir()] == ["0" * 32]
 

@@ -2,6 +2,7 @@
 
 import os
 import re
+import select
 import signal
 import time
 from types import SimpleNamespace
@@ -10,10 +11,12 @@ import psutil
 import pytest
 import torch
 
+from argosy.steps import exported_model
 from argosy.steps.contracts import ExitCode, TrainOutput
 
 BOOM = """
 import os
+from torch import nn
 from argosy.steps.digits import Digits
 
 class Boom(Digits):
@@ -21,6 +24,18 @@ class Boom(Digits):
         if os.environ["RANK"] == "1":
             raise ValueError("boom")
         return super().loss(outputs, targets)
+
+class Alien(Digits):
+    def loss(self, outputs, targets):
+        return 0.5
+
+class Misfit(Digits):
+    def model(self):
+        return nn.Sequential(nn.Flatten(), nn.Linear(5, 10))
+
+class Crosswise(Digits):
+    def correct(self, outputs, targets):
+        return outputs.argmax(dim=1) == targets.unsqueeze(1)
 
 class Hopeless(Digits):
     def loss(self, outputs, targets):
@@ -37,11 +52,15 @@ def children(pid):
     return sorted(child.pid for child in psutil.Process(pid).children())
 
 
-def is_alive(pid):
+def end(pid):
+    """Waits until a process has ended, reaped or not. A process that has let go of its streams may still be exiting."""
     try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    readable, _, _ = select.select([descriptor], [], [], 10)
+    os.close(descriptor)
+    assert readable, f"process {pid} is still there"
 
 
 def at_step(process, least):
@@ -73,6 +92,11 @@ def test_learns_and_exports_a_model_that_its_card_describes(trained):
     output = trained.output
     assert output.validation_accuracy > 0.9
     assert output.steps == 400
+    card = exported_model.verified(trained.models / output.model, output.model_hash)
+    assert (card.input_shape, card.output_shape) == ((1, 8, 8), (10,))
+    assert card.training == {
+        name: getattr(output, name) for name in ("loss", "validation_accuracy", "samples_per_second", "steps")
+    }
     program = torch.export.load(trained.models / output.model / "model.pt2").module()
     with torch.inference_mode():
         for batch in (1, 2, 7):
@@ -110,7 +134,8 @@ def test_sigterm_leaves_a_checkpoint_and_the_resumed_training_is_equal_bit_for_b
     begun.process.send_signal(signal.SIGTERM)
     _, stderr = begun.process.communicate(timeout=60)
     assert begun.process.returncode == 128 + signal.SIGTERM, stderr
-    assert not any(map(is_alive, [begun.torchrun, *begun.ranks]))
+    for pid in (begun.torchrun, *begun.ranks):
+        end(pid)
     resumed = run_step("train", **arguments)
     assert resumed.exit_code == 0, resumed.stderr
     assert 0 < record(arguments["output"]).resumed_at_step < 400
@@ -126,7 +151,8 @@ def test_a_kill_leaves_nobody_behind_and_the_training_goes_on_from_a_checkpoint(
     os.kill(pid, signal.SIGKILL)
     begun.process.communicate(timeout=60)  # ends when the last holder of stderr has ended: the ranks too
     assert begun.process.returncode == (-signal.SIGKILL if victim == "supervisor" else ExitCode.TEMPORARY)
-    assert not any(map(is_alive, [begun.torchrun, *begun.ranks]))
+    for pid in (begun.torchrun, *begun.ranks):
+        end(pid)
     resumed = run_step("train", **arguments)
     assert resumed.exit_code == 0, resumed.stderr
     assert record(arguments["output"]).resumed_at_step > 0
@@ -156,8 +182,25 @@ def test_a_rank_that_raises_is_named_with_exception_and_line(own_tasks, argument
         "train", **{**arguments, "task": "own_tasks:Boom"}, env={"ARGOSY_TERMINATION_LOG": str(last_word)}
     )
     assert failed.exit_code == ExitCode.CODE
-    assert last_word.read_text() == f"rank 1: ValueError: boom ({own_tasks}:8)"
+    assert last_word.read_text() == f"rank 1: ValueError: boom ({own_tasks}:9)"
     assert "ChildFailedError" not in failed.stderr
+
+
+@pytest.mark.parametrize(
+    ("task", "words"),
+    [
+        ("Alien", "loss() ({}:13) gave float; it must give a scalar tensor of floating point, the mean over the batch"),
+        ("Misfit", "(16x64 and 5x10) (in what model() ({}:17) gave, for inputs of shape (16, 1, 8, 8))"),
+        ("Crosswise", "correct() ({}:21) gave torch.bool of shape (16, 16); it must give torch.bool of shape (16,)"),
+    ],
+)
+def test_a_task_that_gives_what_it_must_not_is_told_so_at_its_place_after_one_batch(
+    task, words, own_tasks, arguments, run_step
+):
+    failed = run_step("train", **{**arguments, "task": f"own_tasks:{task}"})
+    assert failed.exit_code == ExitCode.CODE
+    assert failed.stderr.splitlines()[-1].endswith(words.format(own_tasks))
+    assert "step 2/" not in failed.stderr
 
 
 @pytest.mark.usefixtures("own_tasks")

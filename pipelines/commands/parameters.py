@@ -1,0 +1,59 @@
+"""Values that are given on the command line, held against the types and bounds of the pipeline's own nouns."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pydantic import BaseModel, ValidationError, create_model
+from pydantic.fields import FieldInfo
+
+from argosy.pipelines.errors import Problem, SpecError
+from argosy.pipelines.hyperparameters import hyperparameters
+from argosy.pipelines.nouns import problems_of
+from argosy.pipelines.spec import Dataset, Pipeline
+from argosy.steps import values
+from argosy.steps.contracts import option
+
+
+def refuse_unfit(pipeline: Pipeline, given: Mapping[str, str]) -> None:
+    """Every value is one that its step will take. Raises SpecError with all that are not."""
+    problems = list(_of_nouns(pipeline, given))
+    if pipeline.training.hyperparameters is not None:
+        problems += _of_task(pipeline.training.hyperparameters, given)
+    if problems:
+        raise SpecError(problems)
+
+
+def _of_nouns(pipeline: Pipeline, given: Mapping[str, str]) -> Iterator[Problem]:
+    known = {"dataset": Dataset.model_fields["path"], "seed": Pipeline.model_fields["seed"]}
+    known |= {gate.parameter: type(gate).model_fields[gate.threshold] for gate in pipeline.gates}
+    fields = {name: info for name, info in known.items() if name in given}
+    definitions: dict[str, Any] = {name: (info.annotation, info) for name, info in fields.items()}
+    # Not the nouns themselves: they are strict, and a step takes `.9` and `1e-3`.
+    model = create_model("parameters", **definitions)
+    yield from _problems(model, _decoded(fields, given))
+
+
+def _of_task(model: BaseModel, given: Mapping[str, str]) -> Iterator[Problem]:
+    kind = type(model)
+    fields = {name: info for name, info in kind.model_fields.items() if option(name) in given}
+    if not fields:
+        return
+    changed = _decoded(fields, {name: given[option(name)] for name in fields})
+    yield from _problems(kind, {**model.model_dump(), **changed})
+
+
+def _problems(kind: type[BaseModel], content: Mapping[str, object]) -> Iterator[Problem]:
+    try:
+        made = kind.model_validate(content)
+        hyperparameters(made)
+    except ValidationError as error:
+        for one in problems_of(error, kind.model_fields):
+            _, _, field = one.where.partition(".")
+            yield Problem(f"-p {option(field)}" if field else one.where, one.what, one.remedy)
+    except ValueError as error:
+        what, _, remedy = str(error).partition("; ")
+        yield Problem("-p", what, remedy)
+
+
+def _decoded(fields: Mapping[str, FieldInfo], given: Mapping[str, str]) -> dict[str, object]:
+    return {name: values.decode(given[name], info.annotation) for name, info in fields.items()}
