@@ -90,15 +90,13 @@ def _is_dict(info: FieldInfo) -> bool:
 def _explanation(model: type[StepInput], detail: ErrorDetails, words: Sequence[str]) -> str | None:
     field, *rest = (str(part) for part in detail["loc"])
     name = f"--{option(field)}"
-    meaning = model.model_fields[field].description
+    meaning = (model.model_fields[field].description or "value of that name").removeprefix("the ")
     if detail["type"] == "missing" and not rest:
         # A word without a value was reported already.
-        return None if name in words else f"{name}: is missing; it is the {meaning or 'value of that name'}"
+        return None if name in words else f"{name}: is missing; it is the {meaning}"
     where = ".".join([name, *rest])
     given = "" if detail["type"] == "missing" else f"={detail['input']}"
-    return (
-        f"{where}{given}: {detail['msg'][:1].lower()}{detail['msg'][1:]}; it is the {meaning or 'value of that name'}"
-    )
+    return f"{where}{given}: {detail['msg'][:1].lower()}{detail['msg'][1:]}; it is the {meaning}"
 
 
 def _first_line(model: type[StepInput]) -> str:

@@ -102,7 +102,7 @@ def test_nothing_outlives_the_pod_not_even_in_a_session_of_its_own(run):
     starter = (
         "import subprocess, sys; child = subprocess.Popen(['sleep', '300'], start_new_session=True); print(child.pid)"
     )
-    pod, _ = run(Container(command=[sys.executable, "-c", starter]))
+    pod, _ = run(Container(command=["python", "-c", starter]))
     assert not psutil.pid_exists(int(log(pod)))
 
 
