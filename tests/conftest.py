@@ -1,5 +1,8 @@
 """Runs manifests for real, in a project of their own."""
 
+import json
+import shutil
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +12,9 @@ import yaml
 from argosy.pipelines.local.runner import LocalRuns
 from argosy.pipelines.local.store import RunFolder
 from argosy.pipelines.status import Node, Status
+
+ARGO_MODULE = "github.com/argoproj/argo-workflows/v4@v4.0.5"
+ARGO_SUM = "h1:/1lru5oXUd+k6KEDUps6rLX5OKfi1jTfabgXTly/VFU="
 
 
 @dataclass
@@ -51,3 +57,16 @@ def run(tmp_path):
 @pytest.fixture
 def project(tmp_path) -> Path:
     return tmp_path
+
+
+@pytest.fixture(scope="session")
+def argo_examples() -> Path:
+    """Argo's own examples, from its Go module."""
+    if not shutil.which("go"):
+        pytest.skip("Argo's examples were not run: they come with its Go module, and there is no go command")
+    answer = subprocess.run(
+        ["go", "mod", "download", "-json", ARGO_MODULE], check=False, capture_output=True, text=True, cwd="/"
+    )
+    module = json.loads(answer.stdout)
+    assert module.get("Sum") == ARGO_SUM, module.get("Error", "another module than the one that was read")
+    return Path(module["Dir"]) / "examples"

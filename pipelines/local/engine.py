@@ -7,8 +7,7 @@ function that waits for its dependencies.
 import asyncio
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,7 +20,7 @@ from argosy.pipelines.local import inputs, retry, tasks
 from argosy.pipelines.local.artifacts import Repository
 from argosy.pipelines.local.dag import DagExecution
 from argosy.pipelines.local.errors import TemplateError
-from argosy.pipelines.local.interrupt import Interrupt
+from argosy.pipelines.local.interrupt import Interrupt, after
 from argosy.pipelines.local.locks import Locks
 from argosy.pipelines.local.pod import PodRunner
 from argosy.pipelines.local.podstep import PodStep, Volumes
@@ -84,7 +83,7 @@ class Engine:
         self.tree.save_status()
         for node in list(status.nodes.values()):  # of a run that is resumed
             self.add_globals(node.outputs)
-        with self._deadline():
+        with after(self.workflow.spec.active_deadline_seconds, self.interrupt, RUN_DEADLINE):
             phase, message = await self._entrypoint()
         phase, message = await self._exit_handler(phase, message)
         status.phase, status.message, status.finished_at = phase, message, s.now()
@@ -139,7 +138,7 @@ class Engine:
             ready = inputs.process(raw, arguments, layered(variables, self.variables))
             typed = convert(ready, Template)
             keys = self._locks.keys(typed.synchronization, place.locks)
-            patience = retry.seconds(typed.timeout) if typed.timeout else None
+            patience = retry.time_limit(typed.timeout)
         except tasks.MISTAKES as error:
             raise self._error(name, template, place, str(error)) from error
         if not keys:
@@ -147,7 +146,7 @@ class Engine:
         # Argo asks for a place among the boundary's children before it asks for locks (operator.go:2198, 2205).
         async with place.limit or AsyncExitStack():
             inner = replace(place, limit=None, locks=place.locks | keys)
-            with self.interrupt.stop() as stop, stop.after(patience, TIMEOUT):
+            with self.interrupt.stop() as stop, after(patience, stop, TIMEOUT):
                 waits = self._locks.hold(keys, stop, lambda message: self._wait(name, typed, place, message))
                 async with waits as is_held:
                     if is_held:
@@ -180,7 +179,6 @@ class Engine:
             node = await self.execute(self.tree.workflow, spec.entrypoint, spec.arguments, Place())
         except TemplateError as error:
             return s.ERROR, f"error in entry template execution: {error}"
-        self.add_globals(node.outputs)
         phase = s.SUCCEEDED if node.phase in (s.SKIPPED, s.OMITTED) else node.phase
         return phase, self.interrupt.message if node.is_unsuccessful and self.interrupt.message else node.message
 
@@ -250,7 +248,7 @@ class Engine:
                 return self.tree.mark(node, last.phase, decision.message)
             if decision.seconds:
                 self.tree.mark(node, s.RUNNING, f"Backoff for {decision.seconds:g} seconds")
-                with self.interrupt.stop() as stop, stop.after(decision.seconds, "backoff is over"):
+                with self.interrupt.stop() as stop, after(decision.seconds, stop, "backoff is over"):
                     await stop.event.wait()
                 self.tree.mark(node, s.RUNNING)
 
@@ -284,18 +282,6 @@ class Engine:
         if node is None or node.type != kind:  # a node that waited for a lock has no kind yet
             return self._add(name, kind, s.RUNNING, template, place)
         return self.tree.mark(node, s.RUNNING)
-
-    @contextmanager
-    def _deadline(self) -> Iterator[None]:
-        """Interrupt the run when its own time is up."""
-        seconds = self.workflow.spec.active_deadline_seconds
-        loop = asyncio.get_running_loop()
-        timer = loop.call_later(seconds, self.interrupt.set, RUN_DEADLINE) if seconds is not None else None
-        try:
-            yield
-        finally:
-            if timer:
-                timer.cancel()
 
     def _wait(self, name: str, template: Template, place: Place, message: str) -> None:
         """A node that waits for a lock is pending and says for which."""

@@ -5,6 +5,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 
+@contextmanager
+def after(seconds: float | None, end: "Stop | Interrupt", reason: str) -> Iterator[None]:
+    """Set a stop or an interrupt when so much time has passed within the block; None: never."""
+    timer = asyncio.get_running_loop().call_later(seconds, end.set, reason) if seconds is not None else None
+    try:
+        yield
+    finally:
+        if timer:
+            timer.cancel()
+
+
 class Stop:
     """Why one node must end early. Its pod watches the event; the first reason stays."""
 
@@ -15,16 +26,6 @@ class Stop:
     def set(self, reason: str) -> None:
         self.reason = self.reason or reason
         self.event.set()
-
-    @contextmanager
-    def after(self, seconds: float | None, reason: str) -> Iterator[None]:
-        """Set it when so much time has passed within the block."""
-        timer = asyncio.get_running_loop().call_later(seconds, self.set, reason) if seconds is not None else None
-        try:
-            yield
-        finally:
-            if timer:
-                timer.cancel()
 
 
 class Interrupt:

@@ -13,7 +13,7 @@ import yaml
 from argosy.pipelines import status as s
 from argosy.pipelines.local import outputs, retry
 from argosy.pipelines.local.artifacts import ArtifactError, Repository
-from argosy.pipelines.local.interrupt import Stop
+from argosy.pipelines.local.interrupt import Stop, after
 from argosy.pipelines.local.outputs import OutputError
 from argosy.pipelines.local.paths import OutsideError, within
 from argosy.pipelines.local.pod import LOG, Pod, PodResult, PodRunner
@@ -83,13 +83,13 @@ class PodStep:
         """Run a pod that is pending as this node; returns the node, fulfilled."""
         try:
             pod = self._pod(node, template, captures=captures)
-            with stop.after(_seconds(template.timeout), DEADLINE_EXCEEDED):
+            with after(retry.time_limit(template.timeout), stop, DEADLINE_EXCEEDED):
                 async with self._admission(limit):
                     if stop.reason:
                         return self._tree.mark(node, s.FAILED, stop.reason)
                     self._tree.mark(node, s.RUNNING)
                     self._prepare(pod, template)
-                    with stop.after(_seconds(template.active_deadline_seconds), DEADLINE_EXCEEDED):
+                    with after(retry.time_limit(template.active_deadline_seconds), stop, DEADLINE_EXCEEDED):
                         result = await self._runner.run(pod, stop.event)
             return self._finished(node, template, pod, result, stop)
         except MISTAKES as error:
@@ -153,10 +153,6 @@ class PodStep:
                 await stack.enter_async_context(limit)
             await stack.enter_async_context(self._slots)
             yield
-
-
-def _seconds(limit: str | int | None) -> float | None:
-    return retry.seconds(limit) if limit else None
 
 
 def _grace(template: Template) -> float:

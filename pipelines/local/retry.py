@@ -108,6 +108,11 @@ def seconds(duration: str | int) -> float:
         raise AmountError(str(error)) from error
 
 
+def time_limit(duration: str | int | None) -> float | None:
+    """The seconds of a limit that may be left out; None for one that is. Raises AmountError."""
+    return seconds(duration) if duration else None
+
+
 def _whole(number: int | str, where: str) -> int:
     try:
         return int(number)

@@ -22,9 +22,6 @@ class AbsentOutputError(LookupError):
     """
 
 
-MISSING = object()
-
-
 def workflow_variables(workflow: Workflow, document: Json) -> dict[str, str]:
     """The global variables known before the first step runs (workflow/controller/operator.go:623)."""
     metadata, spec = workflow.metadata, workflow.spec

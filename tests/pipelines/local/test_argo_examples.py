@@ -7,7 +7,6 @@ Argo's CI runs each example that is not labelled `workflows.argoproj.io/no-test`
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -19,8 +18,6 @@ import yaml
 
 from argosy.pipelines.local.runner import LocalRuns, RunError
 
-MODULE = "github.com/argoproj/argo-workflows/v4@v4.0.5"
-SUM = "h1:/1lru5oXUd+k6KEDUps6rLX5OKfi1jTfabgXTly/VFU="
 LABEL = "workflows.argoproj.io/no-test"
 
 NEEDS_ITS_IMAGE = {
@@ -36,18 +33,6 @@ case "$1" in
 esac
 """
 """Stands for the one command that Argo's example image has."""
-
-
-@pytest.fixture(scope="module")
-def examples() -> Path:
-    if not shutil.which("go"):
-        pytest.skip("Argo's examples were not run: they come with its Go module, and there is no go command")
-    answer = subprocess.run(
-        ["go", "mod", "download", "-json", MODULE], check=False, capture_output=True, text=True, cwd="/"
-    )
-    module = json.loads(answer.stdout)
-    assert module.get("Sum") == SUM, module.get("Error", "another module than the one that was read")
-    return Path(module["Dir"]) / "examples"
 
 
 @pytest.fixture
@@ -97,8 +82,8 @@ def outcome(project, document, environment):
 
 
 @pytest.mark.timeout(900)
-def test_argos_examples_succeed_as_in_argos_ci(examples, commands, tmp_path, capsys):
-    cases = [(f"{index}-{name}", name, *rest) for index, (name, *rest) in enumerate(workflows(examples))]
+def test_argos_examples_succeed_as_in_argos_ci(argo_examples, commands, tmp_path, capsys):
+    cases = [(f"{index}-{name}", name, *rest) for index, (name, *rest) in enumerate(workflows(argo_examples))]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         outcomes = pool.map(lambda case: best_outcome(tmp_path / case[0], case[2], commands), cases)
     counts, differing = Counter(), []
@@ -124,7 +109,7 @@ def refusals(project, document):
     return []
 
 
-def test_what_is_refused_is_refused_by_name(examples, tmp_path):
-    for index, (name, document) in enumerate(workflows(examples)):
+def test_what_is_refused_is_refused_by_name(argo_examples, tmp_path):
+    for index, (name, document) in enumerate(workflows(argo_examples)):
         reasons = refusals(tmp_path / str(index), document)
         assert all(re.match(r"(spec|template)[^:]*: .+", reason) for reason in reasons), f"{name}: {reasons}"
