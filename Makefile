@@ -2,9 +2,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+CLUSTER := PYTHONPATH=tests/cluster $(BIN)/python -m testcluster
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench golden format lock clean
+.PHONY: help run test check bench golden format lock clean cluster cluster-down cluster-parts
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+%?:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z%-]+):.*## /  make \1\t/' | expand -t 24
@@ -12,7 +13,7 @@ help:  ## List the targets
 run: $(READY) dvc-remote  ## Train, judge and publish the reference pipeline on this machine
 	@$(BIN)/argosy run digits
 
-test: check dvc-remote  ## Check, then run every test
+test: check dvc-remote cluster-parts  ## Check, then run every test
 	@$(BIN)/pytest -rs
 
 check: $(READY)  ## Lint, types, layout: seconds
@@ -26,6 +27,16 @@ bench: $(READY) dvc-remote  ## Measure argosy side by side with its neighbours, 
 
 bench-%: $(READY) dvc-remote  ## Measure one benchmark, such as bench-startup
 	@$(BIN)/python benchmarks/run.py $*
+
+cluster: dvc-remote cluster-parts  ## Start a Kubernetes with Argo and argosy on this machine, and leave it running
+	@$(CLUSTER) up
+
+cluster-down: $(READY)  ## End what `make cluster` has started
+	@$(CLUSTER) down
+
+# Programs from Go modules and images; minutes the first time, nothing after that.
+cluster-parts: $(READY)
+	@$(CLUSTER) parts
 
 golden: $(READY)  ## Write the committed manifests anew
 	@ARGOSY_REGENERATE=1 $(BIN)/pytest -q tests/pipelines/test_golden_manifests.py

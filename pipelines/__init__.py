@@ -4,13 +4,17 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from argosy.pipelines.code import Git
     from argosy.pipelines.gates import Accuracy, Latency, Memory
-    from argosy.pipelines.placement import Placement, Resources, Storage, Toleration
+    from argosy.pipelines.placement import Claim, NodeFolder, Placement, Resources, Scratch, Storage, Toleration
+    from argosy.pipelines.push import OnPush
     from argosy.pipelines.spec import Checkpoints, Dataset, Pipeline, Registry, Training
 
 _MODULES = {
+    "code": ("Git",),
     "gates": ("Accuracy", "Latency", "Memory"),
-    "placement": ("Placement", "Resources", "Storage", "Toleration"),
+    "placement": ("Claim", "NodeFolder", "Placement", "Resources", "Scratch", "Storage", "Toleration"),
+    "push": ("OnPush",),
     "spec": ("Checkpoints", "Dataset", "Pipeline", "Registry", "Training"),
 }
 _HOMES = {word: module for module, words in _MODULES.items() for word in words}
@@ -18,13 +22,18 @@ _HOMES = {word: module for module, words in _MODULES.items() for word in words}
 __all__ = [
     "Accuracy",
     "Checkpoints",
+    "Claim",
     "Dataset",
+    "Git",
     "Latency",
     "Memory",
+    "NodeFolder",
+    "OnPush",
     "Pipeline",
     "Placement",
     "Registry",
     "Resources",
+    "Scratch",
     "Storage",
     "Toleration",
     "Training",

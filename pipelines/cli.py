@@ -14,7 +14,10 @@ except ModuleNotFoundError:  # an image that has argosy[steps] alone
 
 from argosy.pipelines.commands.mistake import told
 
-COMMANDS = ("init", "check", "compile", "run", "runs", "show", "logs", "stop", "resume")
+COMMANDS = (
+    "init", "check", "compile", "run", "submit", "watch", "runs", "show", "logs", "stop", "retry",
+    "images", "install", "deploy", "trigger", "doctor",
+)  # fmt: skip
 """In the order in which a user meets them."""
 
 EPILOG = """\b

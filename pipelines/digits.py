@@ -11,7 +11,7 @@ digits = Pipeline(
         task="argosy.steps.digits:Digits",
         hyperparameters=DigitsHyperparameters(),
         ranks_per_node=2,
-        resources=Resources(cpu=2, memory="4Gi"),
+        resources=Resources(cpu=1.5, memory="4Gi"),
         checkpoints=Checkpoints(every="10s", keep=2),
     ),
     gates=[

@@ -1,7 +1,7 @@
 """YAML and JSON documents as Argo reads them.
 
 Argo reads YAML through sigs.k8s.io/yaml, which follows YAML 1.1 but turns everything into JSON: a date stays text, and
-`12:30` is no base-60 number.
+`12:30` is no base-60 number. `y` and `n` are booleans, as keys too: `{y: 1}` has the key `true`.
 """
 
 import re
@@ -10,11 +10,14 @@ from typing import Any
 
 import yaml
 
+from argosy.pipelines.expressions.golang import any_string
+
 try:
     from yaml import CSafeLoader as _Loader
 except ImportError:  # PyYAML was built without libyaml: the same, slower
     from yaml import SafeLoader as _Loader  # type: ignore[assignment]
 
+_YES_OR_NO = re.compile(r"[yYnN]$")
 _INT = re.compile(r"[-+]?(0b[01_]+|0[0-7_]+|0|[1-9][0-9_]*|0x[0-9a-fA-F_]+)$")
 _FLOAT = re.compile(r"[-+]?((\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|\.(inf|Inf|INF))$|\.(nan|NaN|NAN)$")
 _REPLACED = {"tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:int", "tag:yaml.org,2002:float"}
@@ -30,6 +33,8 @@ class _KubernetesLoader(_Loader):
         for first, resolvers in _Loader.yaml_implicit_resolvers.items()
     }
 
+    bool_values = {**_Loader.bool_values, "y": True, "n": False}  # noqa: RUF012 - PyYAML's own class attribute
+
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         """Refuses a key that is given twice: whichever counted, the other's author would not know."""
         seen: set[str] = set()
@@ -38,9 +43,11 @@ class _KubernetesLoader(_Loader):
                 if key.value in seen:
                     raise yaml.constructor.ConstructorError(None, None, f"{key.value} is given twice", key.start_mark)
                 seen.add(key.value)
-        return super().construct_mapping(node, deep=deep)
+        pairs = super().construct_mapping(node, deep=deep)
+        return {any_string(key) if isinstance(key, int | float) else key: value for key, value in pairs.items()}
 
 
+_KubernetesLoader.add_implicit_resolver("tag:yaml.org,2002:bool", _YES_OR_NO, list("yYnN"))
 _KubernetesLoader.add_implicit_resolver("tag:yaml.org,2002:int", _INT, list("-+0123456789"))
 _KubernetesLoader.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, list("-+0123456789."))
 

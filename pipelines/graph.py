@@ -14,6 +14,8 @@ from argosy.steps.contracts import Step, option
 ENTRYPOINT = "pipeline"
 TITLE = "workflows.argoproj.io/title"
 DESCRIPTION = "workflows.argoproj.io/description"
+SERVICE_ACCOUNT = "argosy-steps"
+"""What Argo's executor in the pods acts as: `argosy install` prints it, with the rights that it needs."""
 
 
 def workflow(pipeline: Pipeline) -> Workflow:
@@ -36,6 +38,7 @@ def _definition(pipeline: Pipeline) -> dict[str, Any]:
         "annotations": {TITLE: pipeline.name, **description, **altered},
         "arguments": models.Arguments(parameters=_parameters(pipeline)),
         "entrypoint": ENTRYPOINT,
+        "service_account_name": SERVICE_ACCOUNT,
         "templates": [DAG(name=ENTRYPOINT, tasks=tasks), *pods],
         **_placed(pipeline.placement),
     }
@@ -78,10 +81,13 @@ def _parameter(name: str, value: object, description: str | None) -> models.Para
 
 def _tasks(pipeline: Pipeline) -> tuple[list[Task | models.DAGTask], list[Container]]:
     """The tasks in the order they run, and the template of each."""
-    image, storage, task = pipeline.image, pipeline.storage, pipeline.training.task
-    stage = templates.stage(pipeline.dataset, image=image, storage=storage)
-    train = templates.train(pipeline.training, image=image, storage=storage)
-    gates = [templates.gate(gate, task=task, image=image, storage=storage) for gate in pipeline.gates]
+    image, storage, code, task = pipeline.image, pipeline.storage, pipeline.code, pipeline.training.task
+    stage = templates.stage(pipeline.dataset, image=image, storage=storage, code=code)
+    train = templates.train(pipeline.training, image=image, storage=storage, code=code)
+    gates = [
+        templates.gate(gate, task=task, image=image, storage=storage, code=code, reports=pipeline.reports)
+        for gate in pipeline.gates
+    ]
     titles = [gate.name for gate in pipeline.gates]
     publish = templates.publish(pipeline.registry, gates=titles, task=task, image=image, storage=storage)
 

@@ -86,6 +86,26 @@ class Env(Noun, frozen=True):
     value: str = ""
 
 
+class Reference(Noun, frozen=True):
+    """A ConfigMap or Secret by its name."""
+
+    name: str = ""
+    optional: bool = False
+
+
+class EnvFrom(Noun, frozen=True):
+    """All entries of a ConfigMap or Secret, as variables."""
+
+    config_map_ref: Reference | None = None
+    secret_ref: Reference | None = None
+    prefix: str = ""
+
+    def references(self) -> list[tuple[str, Reference]]:
+        """Kind -> what is named."""
+        named = {"ConfigMap": self.config_map_ref, "Secret": self.secret_ref}
+        return [(kind, reference) for kind, reference in named.items() if reference]
+
+
 class VolumeMount(Noun, frozen=True):
     name: str
     mount_path: str
@@ -98,6 +118,7 @@ class Container(Noun, frozen=True):
     command: list[str] = []
     args: list[str] = []
     env: list[Env] = []
+    env_from: list[EnvFrom] = []
     working_dir: str = ""
     volume_mounts: list[VolumeMount] = []
     mirror_volume_mounts: bool = False

@@ -1,5 +1,6 @@
-"""What argosy's pods have in common: volumes, rights, and which failures are tried again."""
+"""What argosy's pods have in common: volumes, environment, rights, and which failures are tried again."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from hera.workflows import Resources as Requirements
@@ -7,9 +8,6 @@ from hera.workflows import RetryPolicy, RetryStrategy, models
 
 from argosy.pipelines.placement import Resources
 from argosy.steps.contracts import FAILURE_CLASSES, RETRIED_EXIT_CODES, ExitCode, FailureClass
-
-ENSURE = "ensure-data"
-"""The init container that puts the dataset into the node's cache, whichever node the pod came to."""
 
 USER = 1000
 """User and group of every pod; the claims' files are given to this group."""
@@ -44,6 +42,12 @@ def claim(name: str, path: str, claim_name: str) -> Mount:
     return Mount(models.Volume(name=name, persistent_volume_claim=source), path)
 
 
+def secret(name: str, path: str, secret_name: str) -> Mount:
+    """The entries of a Secret as files; none where there is no such Secret."""
+    source = models.SecretVolumeSource(secret_name=secret_name, optional=True)
+    return Mount(models.Volume(name=name, secret=source), path, read_only=True)
+
+
 def scratch(name: str, path: str, medium: str | None = None) -> Mount:
     """A folder that lives as long as the pod, on disk or (`Memory`) in memory."""
     return Mount(models.Volume(name=name, empty_dir=models.EmptyDirVolumeSource(medium=medium)), path)
@@ -59,6 +63,16 @@ def requirements(resources: Resources) -> Requirements:
         memory_limit=memory,
         gpus=resources.gpus or None,
     )
+
+
+def environment(name: str | None) -> list[models.EnvFromSource]:
+    """The entries of the ConfigMap and of the Secret of this name as variables, of each where it exists."""
+    if name is None:
+        return []
+    return [
+        models.EnvFromSource(config_map_ref=models.ConfigMapEnvSource(name=name, optional=True)),
+        models.EnvFromSource(secret_ref=models.SecretEnvSource(name=name, optional=True)),
+    ]
 
 
 def pod_rights() -> models.PodSecurityContext:
@@ -81,18 +95,19 @@ def container_rights() -> models.SecurityContext:
     )
 
 
-def retries(*, ensures_data: bool) -> RetryStrategy:
-    """Infrastructure, and nothing else, is tried again.
+def retries(preparations: Sequence[str]) -> RetryStrategy:
+    """Infrastructure, and nothing else, is tried again. `preparations` are the pod's init containers.
 
     An init container's exit code reaches Argo only as the node's message, with -1 in place of main's exit code
     (argo: workflow/controller/operator.go:1635,1778).
     """
     codes = ", ".join(f"'{code}'" for code in sorted(RETRIED_EXIT_CODES))
     expression = f"lastRetry.status == 'Error' || lastRetry.exitCode in [{codes}]"
-    if ensures_data:
+    if preparations:
         lasting = [ExitCode.CODE] + [code for code, kind in FAILURE_CLASSES.items() if kind in _LASTING]
         listed = "|".join(str(int(code)) for code in sorted(lasting))
-        expression = f"({expression}) && !(lastRetry.message matches '^{ENSURE}: .*[(]exit code ({listed})[)]')"
+        before = "|".join(preparations)
+        expression = f"({expression}) && !(lastRetry.message matches '^({before}): .*[(]exit code ({listed})[)]')"
     return RetryStrategy(
         limit=5,
         retry_policy=RetryPolicy.always,

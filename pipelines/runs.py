@@ -159,7 +159,7 @@ def view(workflow: Json, status: Status | None = None, *, is_abandoned: bool = F
 
     `is_abandoned` says that nobody works on it any more, although it has not ended.
     """
-    status = status or msgspec.convert(workflow.get("status") or {}, Status)
+    status = status or status_of(workflow)
     arguments = workflow.get("spec", {}).get("arguments") or {}
     is_lost = is_abandoned and status.phase in (s.PENDING, s.RUNNING)
     is_interrupted = is_lost or status.message == INTERRUPTED
@@ -172,6 +172,11 @@ def view(workflow: Json, status: Status | None = None, *, is_abandoned: bool = F
         parameters={one["name"]: str(one.get("value", "")) for one in arguments.get("parameters") or []},
         steps=_Forest(status, is_abandoned=is_abandoned).steps(),
     )
+
+
+def status_of(workflow: Json) -> Status:
+    """The status of a Workflow object; of one that no controller has seen yet, that it waits."""
+    return msgspec.convert(workflow.get("status") or {}, Status)
 
 
 def damaged(name: str, reason: str) -> Run:

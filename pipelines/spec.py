@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, Field, field_validator, model_validator
 
-from argosy.pipelines import names, quantities
+from argosy.pipelines import folders, names, quantities
+from argosy.pipelines.code import Git
 from argosy.pipelines.gates import Gate
 from argosy.pipelines.hyperparameters import Hyperparameter, hyperparameters
 from argosy.pipelines.nouns import Noun
 from argosy.pipelines.placement import Placement, Resources, Storage
+from argosy.pipelines.push import OnPush
 
 if TYPE_CHECKING:
     from hera.workflows import Workflow, WorkflowTemplate
-
-REGISTRY_FOLDER = "/argosy/registry"
-"""Where the registry's volume is mounted."""
 
 Duration = Annotated[str, AfterValidator(quantities.duration)]
 RegisteredName = Annotated[str, Field(min_length=1, max_length=250, pattern=r"^[^/:\x00-\x1f]+$")]
@@ -116,9 +115,10 @@ class Registry(Noun):
         description="alias that moves to the new version",
         examples=["champion"],
     )
-    tracking_uri: str = Field(
-        default=f"sqlite:///{REGISTRY_FOLDER}/mlflow.db",
-        description="MLflow server's address, or a database on the registry's volume",
+    tracking_uri: str | None = Field(
+        default=None,
+        description="MLflow server's address, or a database on the registry's volume; left out: what "
+        "MLFLOW_TRACKING_URI names in the pod's environment, else such a database",
         examples=["https://mlflow.example.org"],
     )
     resources: Resources = Field(
@@ -140,19 +140,21 @@ class Registry(Noun):
 
     @field_validator("tracking_uri")
     @classmethod
-    def _is_reachable(cls, uri: str) -> str:
+    def _is_reachable(cls, uri: str | None) -> str | None:
+        if uri is None:
+            return None
         if re.match(r"https?://[^/]*@", uri):
             raise ValueError("the address holds credentials; give them to the pod as environment from a Secret instead")
-        if not uri.startswith(("http://", "https://", f"sqlite:///{REGISTRY_FOLDER}/")):
+        if not uri.startswith(("http://", "https://", f"sqlite:///{folders.REGISTRY}/")):
             raise ValueError(
-                f"{uri!r} is kept nowhere; give an http(s) address, or sqlite:///{REGISTRY_FOLDER}/ and a file name"
+                f"{uri!r} is kept nowhere; give an http(s) address, or sqlite:///{folders.REGISTRY}/ and a file name"
             )
         return uri
 
     @property
-    def is_on_volume(self) -> bool:
-        """Whether MLflow's database and files lie on the registry's volume, with no server between."""
-        return self.tracking_uri.startswith("sqlite:")
+    def may_be_on_volume(self) -> bool:
+        """Whether MLflow's database and files can lie on the registry's volume, with no server between."""
+        return self.tracking_uri is None or self.tracking_uri.startswith("sqlite:")
 
 
 class Pipeline(Noun):
@@ -172,6 +174,11 @@ class Pipeline(Noun):
         description="container image that holds argosy[steps] and the project",
         examples=["registry.example.org/digits@sha256:..."],
     )
+    code: Git | None = Field(
+        default=None,
+        description="repository from which pods fetch the project's code; left out: the image holds it",
+        examples=[Git("https://git.example.org/team/digits.git")],
+    )
     seed: int = Field(default=0, ge=0, description="seed of weights, order and augmentation", examples=[0])
     description: str = Field(default="", description="line below the title in the Argo UI", examples=["Digits, 8 x 8"])
     labels: Mapping[str, str] = Field(
@@ -183,6 +190,14 @@ class Pipeline(Noun):
         default=Placement(), description="nodes that the pods may run on", examples=[Placement()]
     )
     storage: Storage = Field(default=Storage(), description="caches and claims in the cluster", examples=[Storage()])
+    reports: bool = Field(
+        default=False,
+        description="whether gates hand their reports to the cluster's artifact repository, which must be set up",
+        examples=[True],
+    )
+    on_push: OnPush | None = Field(
+        default=None, description="pushes that start a run, once the pipeline is deployed", examples=[OnPush()]
+    )
 
     @field_validator("name")
     @classmethod
@@ -215,10 +230,15 @@ class Pipeline(Noun):
         """The pipeline as an ordinary Hera Workflow."""
         from argosy.pipelines.graph import workflow
 
-        return workflow(self)
+        return workflow(self._with_pinned_image())
 
     def workflow_template(self) -> "WorkflowTemplate":
         """The pipeline as an ordinary Hera WorkflowTemplate: kept in the cluster, run by name."""
         from argosy.pipelines.graph import workflow_template
 
-        return workflow_template(self)
+        return workflow_template(self._with_pinned_image())
+
+    def _with_pinned_image(self) -> "Pipeline":
+        from argosy.pipelines.images.lock import pinned
+
+        return self.model_copy(update={"image": pinned(self.image)})

@@ -80,9 +80,9 @@ class Node(msgspec.Struct, rename="camel", omit_defaults=True):
 
     id: str
     name: str
-    display_name: str
-    type: str
-    phase: str
+    display_name: str = ""
+    type: str = ""
+    phase: str = PENDING
     template_name: str = ""
     template_scope: str = ""
     boundary_id: str = field(default="", name="boundaryID")
@@ -104,6 +104,14 @@ class Node(msgspec.Struct, rename="camel", omit_defaults=True):
     @property
     def is_unsuccessful(self) -> bool:
         return self.phase in UNSUCCESSFUL
+
+    @property
+    def is_hook(self) -> bool:
+        return self.node_flag is not None and self.node_flag.hooked
+
+    @property
+    def is_attempt(self) -> bool:
+        return self.node_flag is not None and self.node_flag.retried
 
     @property
     def is_completed(self) -> bool:

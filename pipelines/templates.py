@@ -1,46 +1,55 @@
 """The steps as ordinary Hera templates: one function for each, to be used in any DAG.
 
 A template's inputs and outputs are named as the fields of its step's contract are (`argosy.steps.contracts`), in
-kebab-case. It needs nothing else from the workflow that it stands in.
+kebab-case. It needs nothing else from the workflow that it stands in. `code` is where its pods get the project's code
+from; None: their image holds it.
 """
 
-import json
 from collections.abc import Sequence
 
-from hera.workflows import Container, UserContainer, models
+from hera.workflows import Container, models
 
-from argosy.pipelines import pods, quantities
+from argosy.pipelines import executor, folders, pods, preparations, quantities
 from argosy.pipelines.calls import COMMAND, Call, Tag, text
+from argosy.pipelines.code import Git
+from argosy.pipelines.folders import CACHE, MODELS, OUTPUT
 from argosy.pipelines.gates import Gate
 from argosy.pipelines.placement import Resources, Storage
-from argosy.pipelines.pods import ENSURE, Mount
-from argosy.pipelines.spec import REGISTRY_FOLDER, Dataset, Registry, Training
+from argosy.pipelines.pods import Mount
+from argosy.pipelines.preparations import Preparation
+from argosy.pipelines.spec import Dataset, Registry, Training
 from argosy.steps import values
-from argosy.steps.contracts import CONTRACTS, TERMINATION_LOG, Step, option
-
-CACHE = "/argosy/cache"
-MODELS = "/argosy/models"
-OUTPUT = "/argosy/output"
-PROJECT = "/argosy/project"
-TERMINATION_PATH = "/dev/termination-log"
+from argosy.steps.contracts import CONTRACTS, REPORT, TERMINATION_LOG, Step, option
 
 DEFAULT_STORAGE = Storage()
 
 
-def stage(dataset: Dataset, *, image: str, storage: Storage = DEFAULT_STORAGE, name: str = Step.STAGE) -> Container:
+def stage(
+    dataset: Dataset, *, image: str, storage: Storage = DEFAULT_STORAGE, code: Git | None = None, name: str = Step.STAGE
+) -> Container:
     """Lays the dataset out in the node's cache.
 
     Inputs: `dataset` and `revision`, both with defaults. Outputs: those of `StageOutput`, and `record`.
     """
     call = Call(
         Step.STAGE,
-        fixed={"output": OUTPUT, "project": PROJECT, "cache": CACHE},
+        fixed={"output": OUTPUT, **preparations.staging(storage)},
         defaults={"dataset": values.encode(dataset.path)},
     )
-    return _template(call, name, image, dataset.resources, [_cache(storage)])
+    mounts = [preparations.cache(storage), *(mount.as_read_only() for mount in preparations.project(code))]
+    return _template(
+        call, name, image, dataset.resources, mounts, before=_fetched(code), environment=storage.data_environment
+    )
 
 
-def train(training: Training, *, image: str, storage: Storage = DEFAULT_STORAGE, name: str = Step.TRAIN) -> Container:
+def train(
+    training: Training,
+    *,
+    image: str,
+    storage: Storage = DEFAULT_STORAGE,
+    code: Git | None = None,
+    name: str = Step.TRAIN,
+) -> Container:
     """Trains the task and exports its model.
 
     Inputs: `dataset`, `dataset-hash`, `revision`, `seed`, and each hyperparameter by its name, with the noun's value as
@@ -64,18 +73,27 @@ def train(training: Training, *, image: str, storage: Storage = DEFAULT_STORAGE,
     )
     # A container's own /dev/shm holds 64 MiB: too little for loaders and for NCCL.
     shared_memory = pods.scratch("shared-memory", "/dev/shm", medium="Memory")  # noqa: S108 - a mount point
-    mounts = [_cache(storage).as_read_only(), _models(storage), shared_memory]
-    template = _template(call, name, image, training.resources, mounts, ensured=_cache(storage))
-    # A template has no field of its own for it (argo: pkg/apis/workflow/v1alpha1/workflow_types.go, Template).
-    template.pod_spec_patch = json.dumps({"terminationGracePeriodSeconds": int(quantities.seconds(training.grace))})
+    mounts = [*_data(storage, code), _models(storage), shared_memory]
+    template = _template(call, name, image, training.resources, mounts, before=_present(storage, code))
+    template.working_dir = folders.PROJECT
+    template.pod_spec_patch = executor.patch(int(quantities.seconds(training.grace)))
     return template
 
 
-def gate(gate: Gate, *, task: str, image: str, storage: Storage = DEFAULT_STORAGE) -> Container:
+def gate(
+    gate: Gate,
+    *,
+    task: str,
+    image: str,
+    storage: Storage = DEFAULT_STORAGE,
+    code: Git | None = None,
+    reports: bool = False,
+) -> Container:
     """Judges an exported model; a verdict other than pass ends the pod with an exit code of its own.
 
     Inputs: `dataset`, `dataset-hash`, `revision`, `model`, `model-hash`, and the gate's settings with the noun's values
-    as defaults. Outputs: those of `GateOutput`, and `record`.
+    as defaults. Outputs: those of `GateOutput`, `record`, and with `reports` the artifact `report`, a page for the Argo
+    UI, which needs an artifact repository in the cluster.
     """
     settings = [field for field in CONTRACTS[gate.step][0].model_fields if field in type(gate).model_fields]
     call = Call(
@@ -90,8 +108,13 @@ def gate(gate: Gate, *, task: str, image: str, storage: Storage = DEFAULT_STORAG
         },
         defaults={option(field): text(getattr(gate, field)) for field in settings},
     )
-    mounts = [_cache(storage).as_read_only(), _models(storage).as_read_only()]
-    return _template(call, gate.name, image, gate.resources, mounts, ensured=_cache(storage))
+    mounts = [*_data(storage, code), _models(storage).as_read_only()]
+    artifacts = [_report()] if reports else []
+    template = _template(
+        call, gate.name, image, gate.resources, mounts, before=_present(storage, code), artifacts=artifacts
+    )
+    template.working_dir = folders.PROJECT
+    return template
 
 
 def publish(
@@ -114,8 +137,8 @@ def publish(
             "output": OUTPUT,
             "registry": registry.name,
             "alias": registry.alias,
-            "tracking_uri": registry.tracking_uri,
-            "artifacts": f"{REGISTRY_FOLDER}/artifacts" if registry.is_on_volume else "",
+            "tracking_uri": registry.tracking_uri or "",
+            **({"folder": folders.REGISTRY} if registry.may_be_on_volume else {}),
             "models": MODELS,
             "run": Tag("{{workflow.name}}"),
             "run_uid": Tag("{{workflow.uid}}"),
@@ -126,69 +149,66 @@ def publish(
         keys=gates,
     )
     mounts = [_models(storage).as_read_only()]
-    if registry.is_on_volume:
-        mounts.append(pods.claim("registry", REGISTRY_FOLDER, storage.registry_claim))
-    return _template(call, name, image, registry.resources, mounts)
-
-
-def _cache(storage: Storage) -> Mount:
-    return pods.node_folder("cache", CACHE, storage.cache)
+    if registry.may_be_on_volume:
+        mounts.append(pods.claim("registry", folders.REGISTRY, storage.registry_claim))
+    return _template(call, name, image, registry.resources, mounts, environment=storage.registry_environment)
 
 
 def _models(storage: Storage) -> Mount:
     return pods.claim("models", MODELS, storage.models_claim)
 
 
+def _data(storage: Storage, code: Git | None) -> list[Mount]:
+    """What a step that runs the user's code reads."""
+    return [mount.as_read_only() for mount in (preparations.cache(storage), *preparations.project(code))]
+
+
+def _fetched(code: Git | None) -> list[Preparation]:
+    return [preparations.code_fetched(code)] if code else []
+
+
+def _present(storage: Storage, code: Git | None) -> list[Preparation]:
+    return [*_fetched(code), preparations.data_ensured(storage, code)]
+
+
+def _report() -> models.Artifact:
+    # The Argo UI shows what is not packed. A gate that ends without a verdict has no report.
+    unpacked = models.ArchiveStrategy(none=models.NoneStrategy())
+    return models.Artifact(name="report", path=f"{OUTPUT}/{REPORT}", archive=unpacked, optional=True)
+
+
 def _template(
-    call: Call, name: str, image: str, resources: Resources, mounts: Sequence[Mount], *, ensured: Mount | None = None
+    call: Call,
+    name: str,
+    image: str,
+    resources: Resources,
+    mounts: Sequence[Mount],
+    *,
+    before: Sequence[Preparation] = (),
+    environment: str | None = None,
+    artifacts: Sequence[models.Artifact] = (),
 ) -> Container:
-    """A template of one step; `ensured` is the cache into which an init container puts the dataset first."""
-    mounts = [*mounts, pods.scratch("output", OUTPUT), pods.scratch("tmp", "/tmp")]  # noqa: S108 - a mount point
-    ensure = _ensure(image, resources, [ensured, *mounts[-2:]]) if ensured else None
-    inputs = {one.name: one for one in [*call.inputs(), *(_ENSURE.inputs() if ensure else [])]}
+    """A template of one step, after its preparations; `environment` names a ConfigMap and a Secret."""
+    scratch = [pods.scratch("output", OUTPUT), pods.scratch("tmp", "/tmp")]  # noqa: S108 - a mount point
+    needed = [*mounts, *(mount for one in before for mount in one.mounts), *scratch]
+    volumes = {mount.volume.name: mount.volume for mount in needed}
+    inputs = {one.name: one for source in (call, *(one.call for one in before)) for one in source.inputs()}
     return Container(
         name=name,
         image=image,
         command=list(COMMAND),
         args=call.arguments(),
-        working_dir=PROJECT,
-        env={TERMINATION_LOG: TERMINATION_PATH},
+        env={TERMINATION_LOG: folders.TERMINATION},
+        env_from=[*pods.environment(environment)] or None,
         inputs=models.Inputs(parameters=list(inputs.values())),
-        outputs=models.Outputs(parameters=call.outputs()),
+        outputs=models.Outputs(parameters=call.outputs(), artifacts=list(artifacts) or None),
         resources=pods.requirements(resources),
-        volumes=[mount.volume for mount in mounts],
-        volume_mounts=[mount.model() for mount in mounts],
-        init_containers=[ensure] if ensure else None,
-        retry_strategy=pods.retries(ensures_data=ensure is not None),
+        volumes=list(volumes.values()),
+        volume_mounts=[mount.model() for mount in (*mounts, *scratch)],
+        init_containers=[one.container(image, resources, scratch) for one in before] or None,
+        retry_strategy=pods.retries([one.name for one in before]),
         security_context=pods.container_rights(),
         pod_security_context=pods.pod_rights(),
-        termination_message_policy="FallbackToLogsOnError",
-    )
-
-
-_ENSURE = Call(
-    Step.STAGE,
-    fixed={
-        # A folder of its own, or main would find a record before it had done anything.
-        "output": f"{OUTPUT}/{ENSURE}",
-        "project": PROJECT,
-        "cache": CACHE,
-        "expect": Tag("{{inputs.parameters.dataset-hash}}"),
-    },
-)
-
-
-def _ensure(image: str, resources: Resources, mounts: Sequence[Mount]) -> UserContainer:
-    """Stages again, on whichever node the pod came to: at once when the dataset is there."""
-    return UserContainer(
-        name=ENSURE,
-        image=image,
-        command=list(COMMAND),
-        args=_ENSURE.arguments(),
-        working_dir=PROJECT,
-        env=[models.EnvVar(name=TERMINATION_LOG, value=TERMINATION_PATH)],
-        resources=pods.requirements(resources.model_copy(update={"gpus": 0})),
-        volume_mounts=[mount.model() for mount in mounts],
-        security_context=pods.container_rights(),
+        pod_spec_patch=executor.patch(),
         termination_message_policy="FallbackToLogsOnError",
     )

@@ -7,10 +7,11 @@ import importlib
 import sys
 from collections.abc import Callable, Sequence
 
-from argosy.steps import arguments, pod
+from argosy.steps import arguments, home, pod
 from argosy.steps.contracts import CONTRACTS, ExitCode, Step, StepInput, StepOutput
 
 RUNS = {
+    Step.CODE: "argosy.steps.code.step",
     Step.STAGE: "argosy.steps.stage.step",
     Step.TRAIN: "argosy.steps.train.step",
     Step.ACCURACY_GATE: "argosy.steps.gate.accuracy",
@@ -34,6 +35,7 @@ def main(words: Sequence[str]) -> int:
     if "-h" in rest or "--help" in rest:
         sys.stdout.write(f"{arguments.help_text(name, CONTRACTS[Step(name)][0])}\n")
         return ExitCode.OK
+    home.ensure()
     return pod.end(lambda: _ran(Step(name), rest))
 
 

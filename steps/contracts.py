@@ -83,7 +83,25 @@ class StepInput(Contract):
 class StepOutput(Contract):
     """What every step gives."""
 
+    summary: str = Field(description="what came out, in one line that a person reads in the Argo UI")
     seconds: FiniteFloat = Field(description="wall time of the step's work")
+
+
+# ---------------------------------------------------------------------------------------------- code
+
+
+class CodeInput(StepInput):
+    """The project's files at one commit of its git repository, in the place where the image would hold them."""
+
+    repository: str = Field(min_length=1, description="address of the git repository: https, http, git or file")
+    revision: str = Field(description="whole hash of the commit")
+    project: Path = Field(description="folder that receives the files: empty, or left by an earlier attempt")
+    lock: Path = Field(description="the image's requirements.lock, with which the commit's own must agree")
+    credentials: Path = Field(description="folder that may hold a .netrc with the name and password for the repository")
+
+
+class CodeOutput(StepOutput):
+    commit: str = Field(description="hash of the commit whose files are there")
 
 
 # ---------------------------------------------------------------------------------------------- stage
@@ -99,6 +117,9 @@ class StageInput(StepInput):
     )
     project: Path = Field(description="folder of the project: its git repository and DVC configuration")
     cache: Path = Field(description="the node's cache; datasets appear under CACHE/datasets/HASH")
+    node_folder: str = Field(
+        default="", description="folder of the node that the cache is, to be named in messages; empty: it is none"
+    )
     expect: Md5 | None = Field(default=None, description="hash that must come out; already there: nothing to do")
 
 
@@ -179,6 +200,7 @@ class GateInput(DataInput):
     model_hash: str = Field(description="sha256 that the exported model file must have")
     gpus: int = Field(default=0, ge=0, le=1, description="GPU that must be visible and judges; 0 judges on CPU")
     gate: str = Field(min_length=1, description="the gate's name in the pipeline")
+    revision: str = Field(default="", description="git commit of the pipeline, for the report")
     confidence: Share = Field(description="confidence of the one-sided bound")
 
 
@@ -209,7 +231,6 @@ class MemoryInput(GateInput):
 
 class GateOutput(StepOutput):
     answer: Answer
-    summary: str = Field(description="the verdict in one line")
     verdict: Verdict
 
 
@@ -219,8 +240,13 @@ class GateOutput(StepOutput):
 class PublishInput(StepInput):
     registry: str = Field(pattern=r"^[^/:'\"]+$", description="name of the registered model")
     alias: str = Field(min_length=1, description="alias that moves to the new version")
-    tracking_uri: str = Field(description="MLflow tracking URI")
-    artifacts: str = Field(default="", description="where MLflow keeps files, when its server does not say so itself")
+    tracking_uri: str = Field(
+        default="",
+        description="MLflow tracking URI; empty: MLFLOW_TRACKING_URI of the environment, else a database in FOLDER",
+    )
+    folder: Path | None = Field(
+        default=None, description="folder that keeps MLflow's files, and its database, where no MLflow server does"
+    )
     models: Path = Field(description="the store of checkpoints and exported models")
     model: str = Field(description="folder of the exported model, relative to the model store")
     model_hash: str = Field(description="sha256 that the exported model file must have")
@@ -240,6 +266,7 @@ class PublishInput(StepInput):
 
 
 class PublishOutput(StepOutput):
+    tracking_uri: str = Field(description="MLflow tracking URI, without name and password")
     registered_model: str
     version: int = Field(ge=1)
     model_uri: str = Field(description="`models:/NAME/VERSION`, for any MLflow client")
@@ -249,6 +276,7 @@ class PublishOutput(StepOutput):
 class Step(StrEnum):
     """The names under which `python -m argosy.steps` starts each step."""
 
+    CODE = "code"
     STAGE = "stage"
     TRAIN = "train"
     ACCURACY_GATE = "accuracy-gate"
@@ -259,6 +287,7 @@ class Step(StrEnum):
 
 Contracts = tuple[type[StepInput], type[StepOutput]]
 CONTRACTS: dict[Step, Contracts] = {
+    Step.CODE: (CodeInput, CodeOutput),
     Step.STAGE: (StageInput, StageOutput),
     Step.TRAIN: (TrainInput, TrainOutput),
     Step.ACCURACY_GATE: (AccuracyInput, GateOutput),
@@ -268,6 +297,8 @@ CONTRACTS: dict[Step, Contracts] = {
 }
 
 RECORD = "record.json"
+REPORT = "report.html"
+"""A gate's report in its output folder: written for every verdict, whole or not at all."""
 TERMINATION_LOG = "ARGOSY_TERMINATION_LOG"
 """Environment variable that names the file for the last word of a pod: what the node's message says."""
 

@@ -47,7 +47,7 @@ def run(tmp_path):
             "metadata": {"generateName": "test-"},
             "spec": spec,
         }
-        submission = runs.prepare(yaml.safe_dump(manifest), parameters, again=True)
+        submission = runs.prepare(json.dumps(manifest), parameters, again=True)
         status = runs.start(submission, lambda _: None)
         return Ended(status, runs.home.run(submission.name))
 

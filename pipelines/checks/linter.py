@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+from tempfile import NamedTemporaryFile
 
 from argosy.pipelines.errors import Problem
 
@@ -14,8 +15,11 @@ def argo_lint(manifest: str) -> list[Problem]:
     argo = shutil.which("argo")
     if argo is None:
         return []
-    command = [argo, "lint", "--offline", "--output", "simple", "-"]
-    done = subprocess.run(command, input=manifest, capture_output=True, text=True, check=False)
+    with NamedTemporaryFile("w", encoding="utf-8", suffix=".yaml") as file:  # of a pipe argo reads nothing
+        file.write(manifest)
+        file.flush()
+        command = [argo, "lint", "--offline", "--output", "simple", file.name]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode == 0:
         return []
     said = (done.stdout.strip() or done.stderr.strip()).splitlines()

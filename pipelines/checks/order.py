@@ -29,7 +29,7 @@ def known_dependencies(view: View) -> Iterator[Problem]:
             where = f"{template.get('name', 'inline')}.{name}"
             if uses_depends and task.get("dependencies"):
                 yield Problem(f"{where}.dependencies", "another task uses depends", "write depends here too")
-            if task.get("depends") and "continueOn" in task:
+            if uses_depends and "continueOn" in task:  # workflow/validate/validate.go:1389
                 yield Problem(f"{where}.continueOn", "is not heeded beside depends", "write TASK.Failed in depends")
             try:
                 needed = dependencies(task)

@@ -1,13 +1,11 @@
-"""A run from its start, or from where it was resumed, to its end, shown as it goes on."""
+"""A run from its start, or from where it goes on, to its end, shown as it goes on."""
 
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import click
 
-from argosy.pipelines.commands import place
-from argosy.pipelines.commands.logfiles import LogFiles
+from argosy.pipelines.commands.anywhere import OneRun
 from argosy.pipelines.commands.output import print_json
 from argosy.pipelines.manifest import Json
 from argosy.pipelines.runs import Run, view
@@ -18,15 +16,11 @@ from argosy.pipelines.views.run import summary
 from argosy.pipelines.views.watcher import Watcher
 from argosy.pipelines.views.words import is_dumb, paint_for
 
-if TYPE_CHECKING:
-    from argosy.pipelines.local.store import RunFolder
-
 FAILED, GATE_SAID_NO, INTERRUPTED_CODE = 1, 3, 130
 
 
-def execute(begin: Callable[[Watcher], Status], folder: "RunFolder", workflow: Json, *, as_json: bool) -> int:
+def execute(begin: Callable[[Watcher], Status], run: OneRun, workflow: Json, *, as_json: bool) -> int:
     """Run to the end, show it, and return the exit code. `begin` runs it with an observer."""
-    logs = LogFiles(folder)
     if as_json or not sys.stdout.isatty() or is_dumb():
         lines = Lines(workflow, lambda text: click.echo(text, err=as_json))
         with Watcher(lines.draw) as watcher:
@@ -35,21 +29,20 @@ def execute(begin: Callable[[Watcher], Status], folder: "RunFolder", workflow: J
         from argosy.pipelines.views.live import LiveTree
 
         with (
-            LiveTree(workflow, logs, paint_for(sys.stdout)) as live,
+            LiveTree(workflow, run.newest_lines, paint_for(sys.stdout)) as live,
             Watcher(live.draw, redraw_after_seconds=1) as watcher,
         ):
             final = begin(watcher)
-    return conclude(view(workflow, final), folder, as_json=as_json)
+    return conclude(view(workflow, final), run, as_json=as_json)
 
 
-def conclude(run: Run, folder: "RunFolder", *, as_json: bool) -> int:
-    """Tell how a run ended; returns the exit code."""
+def conclude(told: Run, run: OneRun, *, as_json: bool) -> int:
+    """Tell how a run is, or how it ended; returns the exit code."""
     if as_json:
-        print_json(structured.whole(run) | {"folder": str(folder.path)})
+        print_json(structured.whole(told) | run.address)
     else:
-        paint = paint_for(sys.stdout)
-        click.echo("\n" + summary(run, LogFiles(folder), paint, commands(run, folder)))
-    return exit_code(run)
+        click.echo("\n" + summary(told, run.logs, paint_for(sys.stdout), run.commands(told)))
+    return exit_code(told)
 
 
 def exit_code(run: Run) -> int:
@@ -58,19 +51,3 @@ def exit_code(run: Run) -> int:
     if run.phase == INTERRUPTED:
         return INTERRUPTED_CODE
     return GATE_SAID_NO if run.is_verdict else FAILED
-
-
-def commands(run: Run, folder: "RunFolder") -> list[str]:
-    """What the user may want to type next."""
-    from argosy.pipelines.commands.registry import browse
-
-    argosy = place.program("argosy")
-    show = f"{argosy} show {run.name}"
-    failed = run.failures()
-    if run.phase == SUCCEEDED:
-        return [show, *browse(run, folder)]
-    if run.is_active:
-        return [f"{argosy} logs {run.name} --follow", f"{argosy} stop {run.name}"]
-    logs = [f"{argosy} logs {run.name} {failed[0].name}"] if failed and run.phase != INTERRUPTED else []
-    resume = [] if run.is_verdict else [f"{argosy} resume {run.name}"]
-    return [*resume, show] if run.phase == INTERRUPTED else [*logs, *resume, show]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from argosy.pipelines import status as s
 from argosy.pipelines.commands.place import shown
+from argosy.pipelines.commands.printing import unstarted
 from argosy.pipelines.names import pod_name
 from argosy.pipelines.runs import Step
 
@@ -46,9 +47,9 @@ class LogFiles:
         path = self.path(step.pod)
         if path.is_file():
             return "" if path.stat().st_size else "it printed nothing"
-        message = f" ({step.node.message})" if step.node.message else ""
-        if step.phase in (s.SKIPPED, s.OMITTED):
-            return f"logs unavailable: it did not run{message}"
+        if reason := unstarted(step):
+            return reason
+        message = f" ({step.node.message.strip()})" if step.node.message else ""
         if step.is_active:
             return f"logs unavailable: it has not started yet{message}"
         if step.phase == s.SUCCEEDED or (step.pod.outputs and step.pod.outputs.exit_code):

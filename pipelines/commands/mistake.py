@@ -35,8 +35,9 @@ def told(error: Exception) -> str | None:
 
 
 def _mistakes() -> tuple[type[Exception], ...]:
+    from argosy.pipelines.cluster.errors import ClusterError
     from argosy.pipelines.errors import Refusal
-    from argosy.pipelines.local.runner import RunError
+    from argosy.pipelines.identity import RunError
     from argosy.pipelines.local.store import DamagedError
 
-    return Refusal, RunError, DamagedError
+    return Refusal, RunError, DamagedError, ClusterError

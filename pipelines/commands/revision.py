@@ -1,11 +1,17 @@
-"""The git revision of a project: the commit that its files are, on whose code and data a run here works."""
+"""The git revision of a project: the commit that its files are, on whose code and data a run works."""
 
+import getpass
+import re
 import subprocess
 from pathlib import Path
 
 from argosy.pipelines.commands.mistake import Mistake
 
 DIRTY = "-dirty"
+
+IMAGES_LOCK = "images.lock"
+
+_WHOLE = re.compile(r"[0-9a-f]{40}")
 
 COUNTED = (":/", ":(exclude).argosy", ":(exclude,top,glob)**/__pycache__/**")
 """The repository's files, new ones among them, without those that a run itself leaves behind."""
@@ -40,6 +46,71 @@ def of_files(given: str, project: Path) -> str:
         what = f"files differ from {given}, or are new, and it is they that run"
         raise Mistake(f"parameter 'revision': {what}; commit them, leave the parameter out, {elsewhere}")
     return commit
+
+
+def of_cluster(given: str, project: Path, *, is_compiled_here: bool) -> str:
+    """The whole commit whose code and data a run on a cluster works on: the files' own, where none is given.
+
+    What is compiled from the files is of their commit alone. Files that differ from it are refused: a pod has the
+    image's or the repository's, and `-dirty` would name nothing that anyone could run again. Raises Mistake.
+    """
+    now = head(project)
+    commit = now.removesuffix(DIRTY)
+    if is_compiled_here or not given:
+        if not commit:
+            remedy = "commit the files, or submit a manifest with -p revision=COMMIT"
+            raise Mistake(f"parameter 'revision': {project} has no commit, and a run on a cluster is of one; {remedy}")
+        if now != commit:
+            what = f"files differ from {commit[:12]}, or are new, and no pod would see them"
+            raise Mistake(f"parameter 'revision': {what}; commit them, or `git stash -u`; `argosy run` runs them here")
+    if not given:
+        return commit
+    named = _commit(project, given) or (given if _WHOLE.fullmatch(given) else "")
+    if not named:
+        raise Mistake(f"parameter 'revision': {project} has no commit {given}; give all 40 digits, or fetch it")
+    if is_compiled_here and named != commit:
+        what = f"{given} is {named[:12]}, but the pipeline here is of {commit[:12]}"
+        remedy = f"`git checkout {given}`, or `git worktree add FOLDER {given}` and submit there"
+        raise Mistake(f"parameter 'revision': {what}; {remedy}")
+    return named
+
+
+def of_image(baked: str, commit: str, project: Path) -> str:
+    """The commit whose files an image holds, if they are those of this commit.
+
+    A commit that records the image in images.lock can be no other than a later one. Raises Mistake.
+    """
+    differing = _git(project, "diff", "--name-only", baked, commit, "--", ":/", f":(exclude){IMAGES_LOCK}").split("\n")
+    if not _commit(project, baked):
+        raise Mistake(f"{IMAGES_LOCK}: names an image of commit {baked}, which is not known here; `git fetch` it")
+    if differing != [""]:
+        what = (
+            f"{IMAGES_LOCK} names an image of commit {baked[:12]}, and files differ since: {', '.join(differing[:5])}"
+        )
+        raise Mistake(f"{what}; `argosy images build`, `push REGISTRY` and `lock` make one of these")
+    return baked
+
+
+def is_pushed(commit: str, project: Path) -> bool:
+    """Whether a remote has the commit, as far as git knows here."""
+    return bool(_git(project, "branch", "--remotes", "--contains", commit))
+
+
+def branch(project: Path) -> str:
+    """The branch that is checked out; empty without one."""
+    return _git(project, "symbolic-ref", "--quiet", "--short", "HEAD")
+
+
+def author(project: Path) -> str:
+    """Who works here: git's user, or else the machine's."""
+    name = _git(project, "config", "user.name")
+    address = _git(project, "config", "user.email")
+    if name or address:
+        return f"{name} <{address}>".strip() if address else name
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container's user without a name (KeyError before Python 3.13)
+        return ""
 
 
 def is_pinned(revision: str) -> bool:

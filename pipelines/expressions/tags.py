@@ -35,9 +35,9 @@ def substitute_tree(tree: Any, scope: Mapping[str, str], strict_prefixes: Sequen
     """Plain JSON data with every tag replaced by its value; the very same object where there is nothing to replace.
 
     `scope` has dotted names (`inputs.parameters.x`). A tag that has no value stays as it is, unless its name is one of
-    `strict_prefixes` or continues one after a dot: then UnresolvedTag is raised. ExpressionError is raised for an
-    unclosed tag, for a value that Argo cannot insert (control characters), for an expression that cannot be read, and,
-    with strict prefixes, for one that fails although its variables are there.
+    `strict_prefixes` or continues one after a dot: then UnresolvedTag is raised. The prefix `""` is every name's.
+    ExpressionError is raised for an unclosed tag, for a value that Argo cannot insert (control characters), for an
+    expression that cannot be read, and, with strict prefixes, for one that fails although its variables are there.
     """
     text = _encode(tree)
     if "{{" not in text:
@@ -94,12 +94,13 @@ class _Substitution:
         if outer and inner in self._scope:
             return "{{" + outer + golang.quote(self._scope[inner])[1:-1]
         name = tag.strip(golang.WHITE_SPACE)
-        if self._is_strict(name) and ".outputs.artifacts." not in name:
+        may_come_later = ".outputs.artifacts." in name and "" not in self._strict_prefixes
+        if self._is_strict(name) and not may_come_later:
             raise UnresolvedTag(f"failed to resolve {{{{{tag}}}}}", name)
         return "{{" + tag + "}}"
 
     def _is_strict(self, name: str) -> bool:
-        return any(name == prefix or name.startswith(prefix + ".") for prefix in self._strict_prefixes)
+        return any(prefix in ("", name) or name.startswith(prefix + ".") for prefix in self._strict_prefixes)
 
     def _expression(self, tag: str) -> str:
         if _HTML_ESCAPE.search(tag):  # Argo takes these for escapes of its own, and cuts them in two (kind.go:22)
@@ -109,7 +110,7 @@ class _Substitution:
             self._variables = expand(self._scope)
         missing = [name for name in _identifiers(expression) if not _is_known(name, self._variables)]
         if strict := [name for name in missing if self._is_strict(name)]:
-            name = max(strict, key=len)
+            name = strict[0] if "" in self._strict_prefixes else max(strict, key=len)
             raise UnresolvedTag(f"failed to evaluate expression: {name} is missing", name)
         may_stay = bool(missing) or not self._strict_prefixes
         if may_stay and any(not _is_known(name, self._variables) for name in _deferred(expression)):

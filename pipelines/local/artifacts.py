@@ -30,7 +30,10 @@ class Repository:
             if artifact.optional:
                 return None
             raise ArtifactError(f"output artifact {artifact.name!r}: {artifact.path} does not exist after the step")
-        key = artifact.s3.key if artifact.s3 else f"{self._workflow}/{pod}/{artifact.name}.tgz"
+        # Argo names what it does not pack after its file (workflow/executor/executor.go:483).
+        is_unpacked = artifact.archive is not None and "none" in artifact.archive
+        name = Path(artifact.path or "").name if is_unpacked else f"{artifact.name}.tgz"
+        key = artifact.s3.key if artifact.s3 else f"{self._workflow}/{pod}/{name}"
         _copy(source, within(self._folder, key))
         return File(
             artifact.name, artifact.path, {"key": key}, archive=artifact.archive, global_name=artifact.global_name

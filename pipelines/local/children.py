@@ -54,6 +54,13 @@ def variables(node: Node, tree: Tree) -> dict[str, str]:
     return node_variables(_last_attempt(node, tree))
 
 
+def hook_variables(node: Node, tree: Tree) -> dict[str, str]:
+    """What an exit hook may know of its own node: less than later tasks and steps may (exit_handler.go:54)."""
+    outputs = _last_attempt(node, tree).outputs
+    given = outputs.parameters if outputs else []
+    return {"status": node.phase} | {f"outputs.parameters.{p.name}": p.value or "" for p in given}
+
+
 def files(node: Node, tree: Tree) -> dict[str, File]:
     outputs = _last_attempt(node, tree).outputs
     return {f"outputs.artifacts.{file.name}": file for file in outputs.artifacts} if outputs else {}
@@ -74,4 +81,5 @@ def input_files(node: Node) -> dict[str, File]:
 
 
 def _last_attempt(node: Node, tree: Tree) -> Node:
-    return tree.status.nodes[node.children[-1]] if node.type == s.RETRY and node.children else node
+    attempts = tree.attempts(node) if node.type == s.RETRY else []
+    return attempts[-1] if attempts else node

@@ -61,7 +61,7 @@ class DagExecution:
     async def _task(self, name: str) -> None:
         for dependency in self._dependencies[name]:
             await asyncio.shield(self._finished[dependency])
-        task, logic = self._tasks[name], self._logic[name]
+        logic = self._logic[name]
         node = self._tree.get(self._name(name))
         if node is None or not node.is_fulfilled:
             try:
@@ -72,8 +72,21 @@ class DagExecution:
             except tasks.MISTAKES as error:
                 self._end(name, s.ERROR, str(error))
                 return
-        known = self._scope(self._ancestry.with_ancestors([name]))
-        await self._engine.exit_hook(task.exit_hook, node, self._place, known)
+        await self._exit_hook(name, node)
+
+    async def _exit_hook(self, name: str, node: Node) -> None:
+        """Run a task's exit hook for the task's own node, or for that of a loop's child."""
+        if hook := self._tasks[name].exit_hook:
+            own = Siblings("tasks", [name], lambda _: children.hook_variables(node, self._tree))
+            ancestors = self._ancestry.of(name)
+            files = Siblings("tasks", [name], lambda _: children.files(node, self._tree))
+            await self._engine.exit_hook(
+                hook,
+                node,
+                self._place,
+                layered(own, self._scope(ancestors)),
+                layered(files, self._files(ancestors)),
+            )
 
     async def _begin(self, name: str) -> Node:
         """Resolve a task whose dependencies allow it, and run what it stands for."""
@@ -89,9 +102,14 @@ class DagExecution:
         task_group = self._tree.get(self._name(name)) or self._add(name, s.TASK_GROUP, s.RUNNING)
         for child in expanded:
             self._tree.connect(task_group, self._name(child["name"]))
-        nodes = await asyncio.gather(*(self._child(name, child) for child in expanded))
+        nodes = await asyncio.gather(*(self._loop_child(name, child) for child in expanded))
         unsuccessful = [node.phase for node in nodes if node.is_unsuccessful]
         return self._tree.mark(task_group, unsuccessful[-1] if unsuccessful else s.SUCCEEDED)
+
+    async def _loop_child(self, name: str, task: Json) -> Node:
+        node = await self._child(name, task)
+        await self._exit_hook(name, node)
+        return node
 
     async def _child(self, name: str, task: Json) -> Node:
         place = replace(
@@ -174,8 +192,12 @@ class DagExecution:
         return self._tree.add(self._name(name), kind, phase, boundary=self._node, template=template, message=message)
 
     def _connect(self, name: str) -> None:
-        """Draw the edges from the ends of the task's dependencies, or from the DAG's own node."""
-        ends = [end for dependency in self._dependencies[name] for end in self._ends(dependency)]
+        """Draw the edges from the ends of the task's dependencies, or from the DAG's own node.
+
+        Steps that could not begin have no ends; Argo leaves the edge out then, and never sees the task again.
+        """
+        before = [self._tree.get(self._name(dependency)) for dependency in self._dependencies[name]]
+        ends = [end for node in before if node for end in self._tree.outbound(node) or [node]]
         for parent in ends or [self._node]:
             self._tree.connect(parent, self._name(name))
 

@@ -7,16 +7,16 @@ function that waits for its dependencies.
 import asyncio
 import os
 import sys
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
-from typing import Any
+from datetime import datetime, timedelta
 
 import msgspec
 
 from argosy.pipelines import status as s
 from argosy.pipelines.expressions.golang import quote
-from argosy.pipelines.expressions.tags import substitute_tree
-from argosy.pipelines.local import inputs, retry, tasks
+from argosy.pipelines.local import inputs, progress, retry, tasks
 from argosy.pipelines.local.artifacts import Repository
 from argosy.pipelines.local.dag import DagExecution
 from argosy.pipelines.local.errors import TemplateError
@@ -24,13 +24,14 @@ from argosy.pipelines.local.interrupt import Interrupt, after
 from argosy.pipelines.local.locks import Locks
 from argosy.pipelines.local.pod import PodRunner
 from argosy.pipelines.local.podstep import PodStep, Volumes
-from argosy.pipelines.local.scope import compact, layered, workflow_variables
+from argosy.pipelines.local.scope import Scope, compact, layered, workflow_variables
 from argosy.pipelines.local.steps import StepsExecution
 from argosy.pipelines.local.tree import Tree
 from argosy.pipelines.manifest import Arguments, Hook, Json, RetryStrategy, Template, Workflow, convert
 from argosy.pipelines.status import Node, NodeFlag, Status, Value, Values
 
 TIMEOUT = "timeout"  # workflow/controller/operator.go: ErrTimeout
+RETRY_DEADLINE = "retry exceeded workflow deadline"  # workflow/controller/operator.go:1019
 RUN_DEADLINE = "Step exceeded its deadline"  # workflow/controller/exec_control.go:57
 
 MAX_DEPTH = 100  # workflow/controller/controller.go: maxStackDepth
@@ -87,18 +88,9 @@ class Engine:
             phase, message = await self._entrypoint()
         phase, message = await self._exit_handler(phase, message)
         status.phase, status.message, status.finished_at = phase, message, s.now()
-        status.progress = self.progress()
+        progress.add_up(status)
         self.tree.save_status()
         return status
-
-    def progress(self) -> str:
-        """`done/total` over all pods."""
-        done = total = 0
-        for node in self.tree.status.nodes.values():
-            if node.type == s.POD:
-                completed, _, all_ = node.progress.partition("/")
-                done, total = done + int(completed), total + int(all_)
-        return f"{done}/{total}"
 
     def template(self, name: str) -> Json:
         """A template as the manifest has it. Raises tasks.TaskError for an unknown one."""
@@ -120,6 +112,10 @@ class Engine:
         for file in outputs.artifacts:
             if file.global_name:
                 self.files[f"workflow.outputs.artifacts.{file.global_name}"] = file
+                exported = self._workflow_outputs()
+                kept = [one for one in exported.artifacts if one.name != file.global_name]
+                own = msgspec.structs.replace(file, name=file.global_name, global_name=None, path=None)
+                exported.artifacts = [*kept, own]
 
     async def execute(self, name: str, template: str, arguments: Arguments, place: Place) -> Node:
         """Execute a template as the node of this name; returns the node, fulfilled.
@@ -160,15 +156,16 @@ class Engine:
             return await self._with_retries(name, ready, template, strategy, place)
         return await self._attempt(name, ready, template, place)
 
-    async def exit_hook(self, hook: Hook | None, node: Node, place: Place, scope: Any) -> None:  # noqa: ANN401 - a Scope
+    async def exit_hook(self, hook: Hook, node: Node, place: Place, scope: Scope, files: Mapping[str, s.File]) -> None:
         """A task's or step's exit handler: runs when the node completed, and changes nothing about it."""
-        if hook is None or not node.is_completed:
+        if not node.is_completed:
             return
         name = f"{node.name}.onExit"
         try:
-            resolved = substitute_tree(msgspec.to_builtins(hook.arguments), scope)
+            arguments = tasks.resolve_arguments(msgspec.to_builtins(hook.arguments), scope, files)
+            self.tree.connect(node, name)
             await self.execute(
-                name, hook.template, convert(resolved, Arguments), replace(place, flag=NodeFlag(hooked=True))
+                name, hook.template, convert(arguments, Arguments), replace(place, flag=NodeFlag(hooked=True))
             )
         except (*tasks.MISTAKES, TemplateError):
             return
@@ -180,7 +177,8 @@ class Engine:
         except TemplateError as error:
             return s.ERROR, f"error in entry template execution: {error}"
         phase = s.SUCCEEDED if node.phase in (s.SKIPPED, s.OMITTED) else node.phase
-        return phase, self.interrupt.message if node.is_unsuccessful and self.interrupt.message else node.message
+        is_stopped = self.interrupt.message not in ("", RUN_DEADLINE)  # a deadline is told by the nodes that met it
+        return phase, self.interrupt.message if node.is_unsuccessful and is_stopped else node.message
 
     async def _exit_handler(self, phase: str, message: str) -> tuple[str, str]:
         """The workflow's exit handler runs whatever happened, deadline or stop; its own failure counts."""
@@ -225,9 +223,9 @@ class Engine:
         self, name: str, ready: Json, template: Template, strategy: RetryStrategy, place: Place
     ) -> Node:
         """The node of type Retry and its attempts, one after the other."""
-        node = self._running(name, s.RETRY, template, place)
-        attempts: list[Node] = []
         flag = NodeFlag(hooked=bool(place.flag and place.flag.hooked), retried=True)
+        node = self._running(name, s.RETRY, template, replace(place, flag=place.flag and flag))  # operator.go:2306
+        attempts: list[Node] = []
         while True:
             attempt = f"{name}({len(attempts)})"
             self.tree.connect(node, attempt)
@@ -240,7 +238,7 @@ class Engine:
                 if not last.is_unsuccessful:
                     return self.tree.mark(node, s.SUCCEEDED)
                 if self.interrupt.is_set:
-                    return self.tree.mark(node, last.phase, self.interrupt.message)
+                    return self.tree.mark(node, last.phase, self._end_of_retries())
                 decision = retry.decide(strategy, attempts)
             except tasks.MISTAKES as error:
                 return self.tree.mark(node, s.ERROR, str(error))
@@ -251,6 +249,14 @@ class Engine:
                 with self.interrupt.stop() as stop, after(decision.seconds, stop, "backoff is over"):
                     await stop.event.wait()
                 self.tree.mark(node, s.RUNNING)
+
+    def _end_of_retries(self) -> str:
+        if self.interrupt.message != RUN_DEADLINE:
+            return self.interrupt.message
+        started, seconds = self.tree.status.started_at, self.workflow.spec.active_deadline_seconds
+        assert started, "only a run that has begun meets its deadline"
+        deadline = datetime.fromisoformat(started) + timedelta(seconds=seconds or 0)
+        return f"{RETRY_DEADLINE} {deadline:%Y-%m-%d %H:%M:%S} +0000 UTC"
 
     async def _attempt(self, name: str, ready: Json, template: Template, place: Place) -> Node:
         """Execute a template once, without regard to retries."""

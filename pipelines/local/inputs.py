@@ -55,7 +55,7 @@ def _inputs(declared: Arguments, given: Arguments) -> Json:
     parameters = [_parameter(p, arguments.get(p.name)) for p in declared.parameters]
     files = {a.name: a for a in given.artifacts}
     artifacts = [_artifact(a, files.get(a.name)) for a in declared.artifacts]
-    return {"parameters": parameters, "artifacts": [a for a in artifacts if a is not None]}
+    return {"parameters": parameters, "artifacts": artifacts}
 
 
 def _parameter(declared: Parameter, given: Parameter | None) -> Json:
@@ -69,11 +69,9 @@ def _parameter(declared: Parameter, given: Parameter | None) -> Json:
     return {"name": declared.name, "value": any_string(value), **kept}
 
 
-def _artifact(declared: Artifact, given: Artifact | None) -> Json | None:
+def _artifact(declared: Artifact, given: Artifact | None) -> Json:
     source = given if given is not None and given.has_location else declared
-    if not source.has_location:
-        if declared.optional:
-            return None
+    if not source.has_location and not declared.optional:
         problem = "was not supplied" if given is None else "missing location information"
         raise InputError(f"inputs.artifacts.{declared.name} {problem}")
     return {

@@ -10,9 +10,10 @@ from typing import Any
 
 from argosy.pipelines.expressions import when
 from argosy.pipelines.expressions.errors import ExpressionError
-from argosy.pipelines.expressions.golang import any_string
+from argosy.pipelines.expressions.golang import any_string, marshal
+from argosy.pipelines.expressions.golang_json import json_problem
 from argosy.pipelines.expressions.tags import substitute_tree
-from argosy.pipelines.local.scope import Scope, compact, layered
+from argosy.pipelines.local.scope import Scope, compact, html_escaped, layered
 from argosy.pipelines.manifest import Json, Sequence, Task, convert
 from argosy.pipelines.status import SUCCEEDED, Node
 
@@ -24,12 +25,17 @@ class LoopError(ValueError):
 
 
 def expand(task: Json, scope: Scope) -> list[Json]:
-    """The tasks that a loop stands for, named `NAME(INDEX:ITEM)`. Raises LoopError, ExpressionError."""
+    """The tasks that a loop stands for, named `NAME(INDEX:ITEM)`.
+
+    Unless it is skipped as a whole, nothing in it may be unknown by now (operator.go:3940). Raises LoopError,
+    ExpressionError.
+    """
     typed = convert(task, Task)
+    strict = () if _is_skipped(typed.when) else ("",)
     body = {key: value for key, value in task.items() if key not in ("withItems", "withParam", "withSequence")}
     expanded = []
     for index, item in enumerate(_items_or_none_if_skipped(typed)):
-        child = substitute_tree(body, layered(_item_variables(item), scope))
+        child = substitute_tree(body, layered(_item_variables(item), scope), strict)
         label = _label(item).replace("(", "").replace(")", "")
         expanded.append({**child, "name": f"{typed.name}({index}:{label})", "template": typed.template})
     return expanded
@@ -40,7 +46,7 @@ def aggregate(children: list[Node]) -> dict[str, str]:
 
     Raises LoopError for a result that is no JSON: Argo cannot put plain text into a list (argo-workflows#10775).
     """
-    outputs = [node.outputs for node in children if node.outputs and node.phase == SUCCEEDED]
+    outputs = [node.outputs for node in children if node.outputs and node.phase == SUCCEEDED and not node.is_hook]
     results = [_result(o.result) for o in outputs if o.result is not None]
     sets = [{p.name: p.value for p in o.parameters} for o in outputs if o.parameters]
     variables = {"outputs.result": compact(results), "outputs.parameters": compact(sets)}
@@ -75,11 +81,13 @@ def _items(task: Task) -> Iterator[Any]:
     else:
         text = (task.with_param or "").strip()
         try:
-            items = json.loads(text)
+            items = json.loads(text, parse_int=_Number, parse_float=_Number)
         except json.JSONDecodeError as error:
-            raise LoopError(f"withParam value could not be parsed as a JSON list: {text}: {error}") from error
+            reason = json_problem(text, error)
+            raise LoopError(f"withParam value could not be parsed as a JSON list: {text}: {reason}") from error
         if not isinstance(items, list | None):
-            raise LoopError(f"withParam value could not be parsed as a JSON list: {text}: it is a {_kind(items)}")
+            reason = f"json: cannot unmarshal {_kind(items)} into Go value of type []v1alpha1.Item"
+            raise LoopError(f"withParam value could not be parsed as a JSON list: {text}: {reason}")
         yield from items or ()
 
 
@@ -118,11 +126,19 @@ def _formatted(pattern: str, number: int) -> str:
     return FORMAT.sub(one, pattern)
 
 
+class _Number(str):
+    """A number as it was written: `1.0` and `1e3` stay what they are."""
+
+    __slots__ = ()
+
+
 def _item_variables(item: Any) -> dict[str, str]:  # noqa: ANN401 - any JSON value
     if isinstance(item, dict):
         ordered = dict(sorted(item.items()))
-        return {"item": compact(ordered)} | {f"item.{key}": _text(value) for key, value in ordered.items()}
-    return {"item": compact(item) if isinstance(item, list) else any_string(item)}
+        return {"item": html_escaped(_json(ordered))} | {f"item.{key}": _text(value) for key, value in ordered.items()}
+    if isinstance(item, str):
+        return {"item": item}
+    return {"item": html_escaped(_json(item))}
 
 
 def _label(item: Any) -> str:  # noqa: ANN401 - any JSON value
@@ -130,14 +146,23 @@ def _label(item: Any) -> str:  # noqa: ANN401 - any JSON value
         return ",".join(sorted(f"{key}:{_text(value)}" for key, value in item.items()))
     if isinstance(item, list):
         return "[" + " ".join(_text(value) for value in item) + "]"
-    return any_string(item)
+    return _text(item)
 
 
 def _text(value: Any) -> str:  # noqa: ANN401 - any JSON value
     """Go's %v of a wfv1.Item: a string without its quotes, its JSON escapes left (argo-workflows#16061)."""
-    if isinstance(value, str):
-        return compact(value)[1:-1]
-    return compact(value) if isinstance(value, dict | list) else any_string(value)
+    return _json(value).removeprefix('"').removesuffix('"')
+
+
+def _json(value: Any) -> str:  # noqa: ANN401 - any JSON value
+    """JSON as Go keeps it in a wfv1.Item: in the order and with the numbers of its text."""
+    if isinstance(value, _Number):
+        return str(value)
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{_json(key)}:{_json(inner)}" for key, inner in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(_json, value)) + "]"
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else marshal(value)
 
 
 def _result(text: str) -> Any:  # noqa: ANN401 - any JSON value
@@ -160,4 +185,4 @@ def _column(values: list[str | None]) -> str:
 
 
 def _kind(value: object) -> str:
-    return {dict: "map", str: "string", int: "number", float: "number", bool: "boolean"}[type(value)]
+    return {dict: "object", str: "string", _Number: "number", bool: "bool"}[type(value)]

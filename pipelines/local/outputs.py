@@ -16,22 +16,33 @@ class OutputError(ValueError):
     """A declared output that is not there."""
 
 
-def of_pod(template: Template, pod: Pod, result: PodResult, runner: PodRunner, repository: Repository) -> Values:
-    """The outputs of a pod whose main container ran. Raises OutputError naming the file that is missing."""
-    outputs = Values(
-        exit_code=str(result.exit_code) if result.exit_code is not None else None,
-        result=result.result,
-    )
+def of_pod(
+    template: Template, pod: Pod, result: PodResult, runner: PodRunner, repository: Repository
+) -> tuple[Values, str]:
+    """The outputs of a pod whose main container ran, and what is missing of them, if something is.
+
+    A parameter from the first one on that cannot be read is there without a value (executor.go:609), an artifact that
+    was not written is not (executor.go:342).
+    """
+    values = Values(exit_code=str(result.exit_code), result=result.result)
+    missing: list[str] = []
     for parameter in template.outputs.parameters:
-        outputs.parameters.append(_from_file(parameter, pod, runner))
+        value = None
+        try:
+            value = None if missing else _from_file(parameter, pod, runner)
+        except OutputError as error:
+            missing.append(str(error))
+        values.parameters.append(
+            Value(parameter.name, value, global_name=parameter.global_name, description=parameter.description)
+        )
     for artifact in template.outputs.artifacts:
         try:
             file = repository.save(artifact, runner.path(pod, artifact.path or ""), pod.name)
         except ArtifactError as error:
-            raise OutputError(str(error)) from error
-        if file:
-            outputs.artifacts.append(file)
-    return outputs
+            missing.append(str(error))
+        else:
+            values.artifacts += [file] if file else []
+    return values, "; ".join(missing)
 
 
 def of_children(template: Template, scope: Scope, files: Mapping[str, File]) -> Values | None:
@@ -47,7 +58,7 @@ def of_children(template: Template, scope: Scope, files: Mapping[str, File]) -> 
     return Values(parameters, [_renamed(file, artifact) for artifact, file in found if file])
 
 
-def _from_file(parameter: Parameter, pod: Pod, runner: PodRunner) -> Value:
+def _from_file(parameter: Parameter, pod: Pod, runner: PodRunner) -> str:
     source = parameter.value_from
     if source is None or source.path is None:
         raise OutputError(f"output parameter {parameter.name!r} has no valueFrom.path")
@@ -60,8 +71,7 @@ def _from_file(parameter: Parameter, pod: Pod, runner: PodRunner) -> Value:
             problem = f"{source.path} does not exist after the step"
             raise OutputError(f"output parameter {parameter.name!r}: {problem}") from error
         text = any_string(source.default)
-    value = text.removesuffix("\n")
-    return Value(parameter.name, value, global_name=parameter.global_name, description=parameter.description)
+    return text.removesuffix("\n")
 
 
 def _from_scope(parameter: Parameter, scope: Scope) -> Value:
@@ -92,8 +102,8 @@ def resolved(artifact: Artifact, scope: Scope, files: Mapping[str, File]) -> Fil
     except (LookupError, ExpressionError) as error:
         if artifact.optional:
             return None
-        problem = f"unable to resolve {artifact.source or artifact.from_expression}: no step gave it"
-        raise OutputError(f"artifact {artifact.name!r}: {problem}") from error
+        name = artifact.from_expression or _tag(artifact.source or "")
+        raise OutputError(f'Unable to resolve: "{name}"') from error  # util/template/resolve_var.go
 
 
 def _chosen(artifact: Artifact, scope: Scope, files: Mapping[str, File]) -> str:

@@ -134,12 +134,10 @@ class PodStep:
                 self._repository.load(artifact, self._runner.path(pod, artifact.path))
 
     def _finished(self, node: Node, template: Template, pod: Pod, result: PodResult, stop: Stop) -> Node:
-        node.outputs = s.Values(exit_code=_text(result.exit_code), result=result.result)
-        try:
-            node.outputs = outputs.of_pod(template, pod, result, self._runner, self._repository)
-        except OutputError as error:
-            if result.exit_code == 0:  # else main's own failure is what counts
-                return self._tree.mark(node, s.ERROR, f"wait: Error (exit code 64): {error}")
+        if result.exit_code is not None:
+            node.outputs, missing = outputs.of_pod(template, pod, result, self._runner, self._repository)
+            if missing and result.exit_code == 0:  # else main's own failure is what counts
+                return self._tree.mark(node, s.ERROR, f"wait: Error (exit code 64): {missing}")
         if stop.reason == DEADLINE_EXCEEDED:
             return self._tree.mark(node, s.FAILED, stop.reason)
         if result.exit_code == 0:
@@ -164,7 +162,3 @@ def _grace(template: Template) -> float:
         return float(patch.get("terminationGracePeriodSeconds", GRACE_SECONDS))
     except (yaml.YAMLError, AttributeError, TypeError, ValueError) as error:
         raise AmountError(f"podSpecPatch: {template.pod_spec_patch!r} is no patch of a pod: {error}") from error
-
-
-def _text(code: int | None) -> str | None:
-    return None if code is None else str(code)

@@ -124,7 +124,9 @@ class ProcessPods:
         argv = [paths.rewrite(_expanded(word, declared)) for word in (*container.command, *container.args)]
         if container.source is not None:
             script = pod.folder / "script"
-            script.write_text(paths.rewrite(container.source))
+            # Argo hands a template to its pod in an environment variable, where Kubernetes turns `$$` into `$`
+            # (workflow/controller/workflowpod.go: EnvVarTemplate).
+            script.write_text(paths.rewrite(_expanded(container.source, {})))
             script.chmod(0o755)
             argv.append(str(script))
         return argv
@@ -237,10 +239,10 @@ def _termination_log(pod: Pod, container: Container) -> Path:
 def _last_word(pod: Pod, container: Container) -> str:
     """The termination message; where there is none and the policy says so, the log's end."""
     with suppress(FileNotFoundError):
-        if said := _termination_log(pod, container).read_bytes()[:TERMINATION_LIMIT].decode(errors="replace").strip():
+        if said := _termination_log(pod, container).read_bytes()[:TERMINATION_LIMIT].decode(errors="replace"):
             return said
     if container.termination_message_policy != "FallbackToLogsOnError":
         return ""
     with (pod.folder / LOG).open("rb") as log:
         log.seek(max(0, log.seek(0, os.SEEK_END) - LOG_TAIL_BYTES))
-        return "\n".join(log.read().decode(errors="replace").splitlines()[-LOG_TAIL_LINES:]).strip()
+        return "".join(log.read().decode(errors="replace").splitlines(keepends=True)[-LOG_TAIL_LINES:])

@@ -16,7 +16,8 @@ def forget_unfinished(status: Status, workflow: str, ended_by: Collection[str]) 
     What lies in a node that succeeded is never touched. A pod that did not succeed is dropped with everything after
     it, since that may come out otherwise now. A DAG, steps or loop that did not succeed is made anew and finds those
     of its children that are kept; so is a retried step, with the attempts it had unless they are used up. Exit
-    handlers run again, with what they are made of. `ended_by`: messages of nodes that a person or a signal ended.
+    handlers run again, with what they are made of. `ended_by`: how the messages of nodes begin that a person, a signal
+    or a deadline ended.
     """
     whole = _Whole(status, ended_by)
     dropped = {node.id for node in status.nodes.values() if node.phase != s.SUCCEEDED and not whole.is_kept(node)}
@@ -40,9 +41,9 @@ class _Whole:
 
     def __init__(self, status: Status, ended_by: Collection[str]) -> None:
         self._nodes = status.nodes
-        self._ended_by = ended_by
+        self._ended_by = tuple(ended_by)
         groups = [node for node in status.nodes.values() if node.type in _GROUPS]
-        self._group_of = {child: node for node in groups for child in node.children}
+        self._group_of = {child: node for node in groups for child in node.children if not _is_handler(child, status)}
 
     def nodes(self) -> Iterable[Node]:
         return self._nodes.values()
@@ -67,11 +68,18 @@ class _Whole:
     def _is_spent(self, node: Node) -> bool:
         """An attempt that failed by itself, of a step that was to be tried again."""
         group = self._group_of.get(node.id)
-        is_over = node.is_unsuccessful and node.message not in self._ended_by
+        is_over = node.is_unsuccessful and not self._was_ended(node)
         return is_over and group is not None and group.type == s.RETRY and self._is_open(group)
 
     def _is_open(self, retry: Node) -> bool:
-        return not retry.is_fulfilled or retry.message in self._ended_by
+        return not retry.is_fulfilled or self._was_ended(retry)
+
+    def _was_ended(self, node: Node) -> bool:
+        return node.message.startswith(self._ended_by)
+
+
+def _is_handler(identifier: str, status: Status) -> bool:
+    return identifier in status.nodes and status.nodes[identifier].is_hook and not status.nodes[identifier].is_attempt
 
 
 def _goes_with(node: Node, dropped: Collection[str], whole: _Whole, workflow: str) -> bool:

@@ -2,7 +2,6 @@
 
 import asyncio
 import fcntl
-import hashlib
 import os
 import signal
 import uuid
@@ -15,17 +14,16 @@ import msgspec
 
 from argosy.pipelines import manifest as m
 from argosy.pipelines import status as s
-from argosy.pipelines.expressions.golang import any_string
+from argosy.pipelines.identity import RunError, named, others, run_name, set_values
 from argosy.pipelines.local import orphans, resume
 from argosy.pipelines.local.artifacts import Repository
-from argosy.pipelines.local.engine import RUN_DEADLINE, Engine
+from argosy.pipelines.local.engine import RETRY_DEADLINE, RUN_DEADLINE, Engine
 from argosy.pipelines.local.podstep import Volumes
 from argosy.pipelines.local.process import Machine, ProcessPods
 from argosy.pipelines.local.store import Home, Journal, RunFolder
 from argosy.pipelines.local.support import examine
 from argosy.pipelines.local.tree import Tree
 from argosy.pipelines.manifest import Json
-from argosy.pipelines.names import DNS_NAME, NAME_LIMIT, dns_name, suggestion
 from argosy.pipelines.status import INTERRUPTED, Node, Status
 
 PROJECT = "/argosy/project"
@@ -36,10 +34,6 @@ PROGRESS_SECONDS = 1.0
 
 Observer = Callable[[Status], None]
 """Told the run's status after every change."""
-
-
-class RunError(ValueError):
-    """A run that cannot be started, resumed or stopped, with what to do about it."""
 
 
 @dataclass(frozen=True)
@@ -70,17 +64,16 @@ class LocalRuns:
         Raises RunError, ManifestError.
         """
         document = m.read(text)
-        workflow = m.view(document)
-        _set_parameters(document, workflow, parameters)
-        name = self._name(workflow, document, again=again)
-        document["metadata"] = {
-            **document["metadata"],
-            "name": name,
-            "namespace": workflow.metadata.namespace or "local",
+        set_values(document, parameters)
+        name = run_name(document)
+        if again:
+            name = next(candidate for candidate in others(name) if not self.home.run(candidate).exists)
+        document = named(document, name)
+        document["metadata"] |= {
+            "namespace": document["metadata"].get("namespace") or "local",
             "uid": str(uuid.uuid4()),
             "creationTimestamp": s.now(),
         }
-        document["metadata"].pop("generateName", None)
         findings = examine(m.view(document), document, self._machine("check"))
         if findings.refused:
             raise RunError("this manifest cannot be run on one machine:\n" + "\n".join(findings.refused))
@@ -103,9 +96,9 @@ class LocalRuns:
             document = folder.workflow()
             status = msgspec.convert(document.pop("status"), Status)
             if status.phase == s.SUCCEEDED:
-                raise RunError(f"run {folder.name} has succeeded: there is nothing to resume")
+                raise RunError(f"run {folder.name} has succeeded: there is nothing to retry")
             orphans.kill_run(document["metadata"]["uid"])
-            resume.forget_unfinished(status, folder.name, {INTERRUPTED, STOPPED, RUN_DEADLINE})
+            resume.forget_unfinished(status, folder.name, {INTERRUPTED, STOPPED, RUN_DEADLINE, RETRY_DEADLINE})
             status.phase = s.PENDING
             folder.fold(document, status)
             return self._run(folder, document, status, observer)
@@ -149,16 +142,6 @@ class LocalRuns:
 
     def _machine(self, uid: str) -> Machine:
         return Machine.of(uid, {PROJECT: self._project})
-
-    def _name(self, workflow: m.Workflow, document: Json, *, again: bool) -> str:
-        base = workflow.metadata.name or workflow.metadata.generate_name.rstrip("-") or "run"
-        if not DNS_NAME.fullmatch(base):
-            raise RunError(f"metadata.name: {base!r} is no name for a workflow; write {dns_name(base) or 'run'!r}")
-        content = msgspec.json.encode(document, order="deterministic")
-        name = f"{base[: NAME_LIMIT - 13]}-{hashlib.sha256(content).hexdigest()[:8]}"
-        if not again:
-            return name
-        return next(candidate for n in range(2, 10_000) if not self.home.run(candidate := f"{name}-{n}").exists)
 
 
 class _ObservedJournal:
@@ -249,24 +232,3 @@ def _held(folder: RunFolder) -> Iterator[None]:
     with lock:
         yield
         fcntl.flock(lock, fcntl.LOCK_UN)
-
-
-def _set_parameters(document: Json, workflow: m.Workflow, values: Mapping[str, str]) -> None:
-    """Give workflow parameters their values. Raises RunError for one that the manifest does not have, or lacks."""
-    declared = {p.name: p for p in workflow.spec.arguments.parameters}
-    for name in values:
-        if name not in declared:
-            raise RunError(f"parameter {name!r}: the manifest has none of this name; {_hint(name, declared)}")
-    for parameter in document["spec"].get("arguments", {}).get("parameters", []):
-        if parameter["name"] in values:
-            parameter["value"] = values[parameter["name"]]
-        allowed = [any_string(value) for value in declared[parameter["name"]].enum or [] if value is not None]
-        if allowed and any_string(parameter.get("value") or "") not in allowed:
-            what = f"{parameter.get('value')!r} is none of its values"
-            raise RunError(f"parameter {parameter['name']!r}: {what}; it takes {', '.join(allowed)}")
-        if parameter.get("value") is None and "valueFrom" not in parameter:
-            raise RunError(f"parameter {parameter['name']!r} has no value; give one with -p {parameter['name']}=VALUE")
-
-
-def _hint(name: str, declared: Mapping[str, m.Parameter]) -> str:
-    return suggestion(name, declared, f"it has {', '.join(declared) or 'no parameters'}")

@@ -61,7 +61,10 @@ def input_variables(inputs: Arguments, outputs: Arguments) -> dict[str, str]:
 
 def compact(value: object) -> str:
     """JSON as Go's json.Marshal writes it: no spaces, `<`, `>` and `&` escaped."""
-    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    return html_escaped(json.dumps(value, separators=(",", ":"), ensure_ascii=False))
+
+
+def html_escaped(text: str) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 

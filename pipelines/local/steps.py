@@ -41,7 +41,8 @@ class StepsExecution:
                 self._tree.connect(end, name)
             if not group.is_fulfilled:
                 await self._run_group(group, steps)
-            self._node.outbound_nodes = [end.id for end in self._ends(group)]
+            ends = [self._tree.outbound(self._tree.status.nodes[child]) for child in group.children]
+            self._node.outbound_nodes = [end.id for step in ends for end in step]
             if group.is_unsuccessful:
                 self._tree.mark(self._node, s.FAILED, group.message)  # never Error: steps.go:120
                 return
@@ -62,6 +63,11 @@ class StepsExecution:
         scope, files = self._scope(), self._artifacts()
         try:
             resolved = [tasks.resolve(step, scope, files) for step in steps]
+        except tasks.MISTAKES as error:
+            of_artifact = "unable to resolve references: " if isinstance(error, outputs.OutputError) else ""
+            self._tree.mark(group, s.ERROR, f"failed to resolve references: {of_artifact}{error}")  # steps.go:567
+            return
+        try:
             expanded = [(step, child) for step in resolved for child in self._children(group, step, scope)]
         except tasks.MISTAKES as error:
             self._tree.mark(group, s.ERROR, str(error))
@@ -105,8 +111,11 @@ class StepsExecution:
             captures_result=step["name"] in self._results,
         )
         node = await children.run_child(self._engine, f"{group.name}.{child['name']}", child, place)
-        own = Siblings("steps", [step["name"]], lambda _: children.variables(node, self._tree))
-        await self._engine.exit_hook(self._typed(step).exit_hook, node, self._place, layered(own, self._scope()))
+        if hook := self._typed(child).exit_hook:
+            own = Siblings("steps", [child["name"]], lambda _: children.hook_variables(node, self._tree))
+            files = Siblings("steps", [child["name"]], lambda _: children.files(node, self._tree))
+            known = layered(own, self._scope())
+            await self._engine.exit_hook(hook, node, self._place, known, layered(files, self._artifacts()))
         return node
 
     def _judge(self, group: Node, ended: list[tuple[Json, Node]]) -> None:

@@ -43,11 +43,14 @@ LEFT_OUT: dict[type[m.Noun], frozenset[str]] = {
 }
 
 NOTED = _names("""
-    affinity hostNetwork nodeSelector readOnly resources schedulerName securityContext synchronization tolerations
+    affinity configMap envFrom hostNetwork nodeSelector readOnly resources schedulerName secret securityContext
+    serviceAccountName synchronization tolerations
 """)
 """Of what is left out, what a user may have counted on: one line says so."""
 
 VOLUMES = _names("emptyDir hostPath persistentVolumeClaim")
+OPTIONAL_VOLUMES = _names("configMap secret")
+"""What a pod can do without where its volume says so; the folder is empty here, as it is in a cluster without them."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,9 @@ def examine(workflow: m.Workflow, document: Json, machine: Machine) -> Findings:
         walk.refused.extend(map(str, structure.problems(document)))
     for index, template in enumerate(workflow.spec.templates):
         walk.refused.extend(_template(template, f"spec.templates[{index}] ({template.name})", machine))
+    for volume in workflow.spec.volumes:
+        walk.refused.extend(_volume(volume, "spec"))
+    walk.left_out.update(_left_out(workflow.spec))
     return Findings(tuple(walk.refused), tuple(sorted(walk.left_out & NOTED)))
 
 
@@ -114,15 +120,38 @@ def _incomplete(spec: m.Spec) -> Iterator[str]:
             yield f"template {template.name!r}: a container, a script, a dag or steps is expected, exactly one"
 
 
+def _left_out(spec: m.Spec) -> Iterator[str]:
+    """What the nouns know and a process does without."""
+    if spec.service_account_name:
+        yield "serviceAccountName"
+    for template in spec.templates:
+        if any(container.env_from for container in _containers(template)):
+            yield "envFrom"
+    volumes = [*spec.volumes, *(volume for template in spec.templates for volume in template.volumes)]
+    yield from (kind for volume in volumes for kind in volume if kind in OPTIONAL_VOLUMES)
+
+
+def _containers(template: m.Template) -> list[m.Container]:
+    return [*template.init_containers, *([template.pod] if template.pod else [])]
+
+
 def _template(template: m.Template, where: str, machine: Machine) -> Iterator[str]:
     for hook in (name for task in _tasks(template) for name in task.hooks if name != "exit"):
         yield f"{where}: hook {hook!r}: only exit hooks can be run on one machine"
     for volume in template.volumes:
         yield from _volume(volume, where)
-    for container in (*template.init_containers, template.pod):
-        if container is not None:
-            yield from _command(container, where, machine)
-            yield from (f"{where}: mountPath / cannot be had on one machine" for _ in _roots(container))
+    for container in _containers(template):
+        yield from _command(container, where, machine)
+        yield from _environment(container, where)
+        yield from (f"{where}: mountPath / cannot be had on one machine" for _ in _roots(container))
+
+
+def _environment(container: m.Container, where: str) -> Iterator[str]:
+    """What an environment is taken from must be one that a container can do without: there is none of it here."""
+    for kind, reference in (found for source in container.env_from for found in source.references()):
+        if not reference.optional:
+            remedy = "write `optional: true` there, and set its variables in your own environment"
+            yield f"{where}: envFrom: {kind} {reference.name!r} cannot be had on one machine; {remedy}"
 
 
 def _command(container: m.Container, where: str, machine: Machine) -> Iterator[str]:
@@ -142,6 +171,8 @@ def _roots(container: m.Container) -> list[m.VolumeMount]:
 def _volume(volume: Json, where: str) -> Iterator[str]:
     kinds = [key for key in volume if key != "name"]
     for kind in kinds:
+        if kind in OPTIONAL_VOLUMES and volume[kind].get("optional"):
+            continue
         if kind not in VOLUMES:
             yield f"{where}: volume {volume.get('name')!r}: {kind} cannot be had on one machine"
 

@@ -52,7 +52,16 @@ def resolve(task: Json, scope: Scope, files: Mapping[str, File]) -> Json:
     hooks = {key: resolved.pop(key) for key in ("hooks", "onExit") if key in resolved}
     resolved = _without_absent(resolved, scope)
     resolved = _substituted(resolved, scope) | hooks
-    return _with_files(resolved, scope, files)
+    arguments = resolved.get("arguments", {})
+    return {**resolved, "arguments": _with_files(arguments, scope, files)} if arguments else resolved
+
+
+def resolve_arguments(arguments: Json, scope: Scope, files: Mapping[str, File]) -> Json:
+    """An exit hook's arguments; what cannot be resolved stays as it is (exit_handler.go:81).
+
+    Raises ExpressionError, OutputError.
+    """
+    return _with_files(substitute_tree(arguments, scope), scope, files)
 
 
 def skips(task: Json) -> bool:
@@ -109,12 +118,11 @@ def _is_absent(value: object, scope: Scope) -> bool:
     return False
 
 
-def _with_files(task: Json, scope: Scope, files: Mapping[str, File]) -> Json:
-    arguments = task.get("arguments", {})
+def _with_files(arguments: Json, scope: Scope, files: Mapping[str, File]) -> Json:
     if not arguments.get("artifacts"):
-        return task
+        return arguments
     artifacts = [_located(artifact, scope, files) for artifact in arguments["artifacts"]]
-    return {**task, "arguments": {**arguments, "artifacts": [a for a in artifacts if a is not None]}}
+    return {**arguments, "artifacts": [artifact for artifact in artifacts if artifact is not None]}
 
 
 def _located(artifact: Json, scope: Scope, files: Mapping[str, File]) -> Json | None:

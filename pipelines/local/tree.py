@@ -88,12 +88,14 @@ class Tree:
         """The nodes from which edges leave a finished node (workflow/controller/operator.go: getOutboundNodes)."""
         if node.type in (s.POD, s.SKIPPED_NODE):
             return [node]
-        inner = node.outbound_nodes
-        if node.type == s.TASK_GROUP:
-            inner = node.children
-        elif node.type == s.RETRY:
-            inner = node.children[-1:]
-        return [end for child in inner for end in self.outbound(self.status.nodes[child])] or [node]
+        if node.type == s.RETRY and node.children:
+            return [self.status.nodes[node.children[-1]]]
+        inner = node.children if node.type == s.TASK_GROUP else node.outbound_nodes
+        return [end for child in inner for end in self.outbound(self.status.nodes[child])]
+
+    def attempts(self, retry: Node) -> list[Node]:
+        """The attempts of a node of type Retry; its exit handler is among its children too."""
+        return [node for node in map(self.status.nodes.__getitem__, retry.children) if node.is_attempt]
 
     def save_status(self) -> None:
         self._recorder.status(self.status)

@@ -1,6 +1,7 @@
 """A run as it goes on, where no terminal is: a line for each change of a step's phase."""
 
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 
 from argosy.pipelines import status as s
@@ -9,7 +10,7 @@ from argosy.pipelines.runs import Step, view
 from argosy.pipelines.status import Status
 from argosy.pipelines.views.answers import note
 from argosy.pipelines.views.tree import LOOP_LIMIT, loop_name
-from argosy.pipelines.views.words import SIGNS, clean, duration
+from argosy.pipelines.views.words import SIGNS, clean, duration, one_line
 
 
 class Lines:
@@ -23,23 +24,32 @@ class Lines:
         self._began = time.monotonic()
         kept = (step for _, step in _told(view(workflow).steps, "") if step.phase in (s.SUCCEEDED, s.SKIPPED))
         self._message = ""
-        self._phases = {step.node.id: step.phase for step in kept}
+        self._written: dict[str, set[str]] = defaultdict(set)
+        for step in kept:
+            self._written[step.node.id].add(step.phase)
 
     def draw(self, status: Status) -> None:
-        if status.phase == s.RUNNING and status.message not in ("", self._message):
+        if status.phase in (s.PENDING, s.RUNNING) and status.message not in ("", self._message):
             self._message = status.message
             self._write(f"{time.monotonic() - self._began:8.1f}s  {status.message}")
         for path, step in _told(view(self._workflow, status).steps, ""):
-            if step.phase not in (s.PENDING, self._phases.get(step.node.id)):
-                self._phases[step.node.id] = step.phase
+            state = _obstacle(step) if step.phase == s.PENDING else step.phase
+            if state and state not in self._written[step.node.id]:
+                self._written[step.node.id].add(state)
                 self._write(f"{time.monotonic() - self._began:8.1f}s  {line(path, step)}")
 
 
 def line(path: str, step: Step) -> str:
     """`train: succeeded in 12s, 400 steps, loss 0.0312`."""
     lasted = f" in {duration(step.seconds)}" if step.phase == s.SUCCEEDED else ""
-    said = "" if step.is_active else note(step)
+    said = "" if step.phase == s.RUNNING else note(step)
     return f"{clean(path)}: {SIGNS[step.phase][1]}{lasted}" + (f", {said}" if said else "")
+
+
+def _obstacle(step: Step) -> str:
+    """What keeps a step waiting. A single word, such as ContainerCreating, is every pod's beginning and no obstacle."""
+    message = one_line(step.node.message)
+    return message if " " in message else ""
 
 
 def _told(steps: tuple[Step, ...], path: str) -> Iterator[tuple[str, Step]]:

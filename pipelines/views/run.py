@@ -1,6 +1,6 @@
 """A run in words: what it is, how it went, what came out, and what to do next."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from argosy.pipelines import status as s
 from argosy.pipelines.runs import Logs, Run, Step
@@ -27,9 +27,9 @@ def summary(run: Run, logs: Logs, paint: Paint, commands: Sequence[str]) -> str:
     return _joined([headline(run, paint)], steps, *_ending(run, logs, paint, commands))
 
 
-def explanation(run: Run, logs: Logs, paint: Paint, commands: Sequence[str], folder: str) -> str:
-    """Everything worth knowing about a run; `folder` holds its state."""
-    facts = {"started": run.started_at, "finished": run.finished_at, "dataset": _dataset(run), "folder": folder}
+def explanation(run: Run, logs: Logs, paint: Paint, commands: Sequence[str], where: Mapping[str, str]) -> str:
+    """Everything worth knowing about a run; `where` tells its place."""
+    facts = {"started": run.started_at, "finished": run.finished_at, "dataset": _dataset(run), **where}
     told = [f"  {name:<10}{value}" for name, value in facts.items() if value]
     parameters = ["  parameters", *_table(run.parameters)] if run.parameters else []
     steps = ["  steps", *tree.text(tree.rows(run), paint, indent="    ")]
@@ -49,8 +49,13 @@ def _ending(run: Run, logs: Logs, paint: Paint, commands: Sequence[str]) -> list
     return [
         *failures(run, logs, paint),
         [f"  registered  {paint(model, 'green')}"] if model else [],
-        [f"  {'next' if number == 0 else '':<4}  {command}" for number, command in enumerate(commands)],
+        next_commands(commands),
     ]
+
+
+def next_commands(commands: Sequence[str]) -> list[str]:
+    """What can be typed next, a line each."""
+    return [f"  {'next' if number == 0 else '':<4}  {command}" for number, command in enumerate(commands)]
 
 
 def _joined(*sections: Sequence[str]) -> str:

@@ -7,8 +7,9 @@ import torch
 
 from argosy.steps import samples, task
 from argosy.steps.contracts import AccuracyInput, GateOutput
-from argosy.steps.gate import exported, verdict
+from argosy.steps.gate import exported
 from argosy.steps.gate.bounds import proportion_lower, proportion_upper
+from argosy.steps.gate.conclusion import concluded
 from argosy.steps.gate.exported import Exported
 from argosy.steps.gate.verdict import AT_LEAST, Measurement
 from argosy.steps.samples import Samples
@@ -23,7 +24,7 @@ def run(inputs: AccuracyInput) -> GateOutput:
     model = exported.load(inputs)
     split = samples.load(model.task, version.data(inputs.cache, inputs.dataset_hash), inputs.split)
     measured = measure(model, split, inputs.confidence)
-    return verdict.output(verdict.judge(inputs, measured, inputs.at_least, AT_LEAST), started)
+    return concluded(inputs, measured, inputs.at_least, AT_LEAST, started)
 
 
 def measure(model: Exported, split: Samples, confidence: float) -> Measurement:

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import torch
 
 from argosy.steps.contracts import GateOutput, LatencyInput, requests_needed
-from argosy.steps.gate import exported, verdict
+from argosy.steps.gate import exported
 from argosy.steps.gate.bounds import quantile_estimate, quantile_lower, quantile_upper
+from argosy.steps.gate.conclusion import concluded
 from argosy.steps.gate.device import Device
 from argosy.steps.gate.requests import requests
 from argosy.steps.gate.verdict import AT_MOST, Measurement
@@ -39,7 +40,7 @@ def run(inputs: LatencyInput) -> GateOutput:
         batch = requests(model, inputs, inputs.batch_size)
         timing = timed(lambda: model.request(next(batch)), model.device, inputs.requests)
     measured = measurement(timing, inputs, model.device)
-    return verdict.output(verdict.judge(inputs, measured, inputs.at_most_ms, AT_MOST), started)
+    return concluded(inputs, measured, inputs.at_most_ms, AT_MOST, started)
 
 
 def timed(request: Callable[[], object], device: Device, count: int, clock: Clock = time.perf_counter_ns) -> Timing:

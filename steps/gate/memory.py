@@ -7,7 +7,8 @@ import time
 from itertools import islice
 
 from argosy.steps.contracts import GateOutput, MemoryInput
-from argosy.steps.gate import exported, verdict
+from argosy.steps.gate import exported
+from argosy.steps.gate.conclusion import concluded
 from argosy.steps.gate.device import Device
 from argosy.steps.gate.requests import requests
 from argosy.steps.gate.verdict import AT_MOST, Measurement
@@ -22,9 +23,7 @@ def run(inputs: MemoryInput) -> GateOutput:
     for batch in islice(requests(model, inputs, inputs.batch_size), inputs.requests):
         model.request(batch)
     model.device.synchronise()
-    return verdict.output(
-        verdict.judge(inputs, measurement(model.device, inputs), inputs.at_most_mib, AT_MOST), started
-    )
+    return concluded(inputs, measurement(model.device, inputs), inputs.at_most_mib, AT_MOST, started)
 
 
 def measurement(device: Device, inputs: MemoryInput) -> Measurement:

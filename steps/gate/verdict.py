@@ -6,10 +6,9 @@ pessimistic one, whose margin says how much is lacking.
 """
 
 import math
-import time
 from dataclasses import dataclass
 
-from argosy.steps.contracts import Answer, GateInput, GateOutput, Verdict
+from argosy.steps.contracts import Answer, GateInput, Verdict
 
 
 @dataclass(frozen=True)
@@ -85,16 +84,6 @@ def judge(inputs: GateInput, measured: Measurement, threshold: float, direction:
         confidence=inputs.confidence,
         samples=measured.samples,
         reason=reason,
-    )
-
-
-def output(verdict: Verdict, started: float) -> GateOutput:
-    """What the gate's step gives; `started` is on the monotonic clock."""
-    return GateOutput(
-        seconds=time.monotonic() - started,
-        answer=verdict.answer,
-        summary=f"{verdict.answer}: {verdict.reason}",
-        verdict=verdict,
     )
 
 

@@ -5,6 +5,7 @@ Importing mlflow takes more than a second: it happens here, when a connection is
 
 import logging
 import os
+import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,7 +30,13 @@ SETTINGS = {
 }
 NO_RIGHTS_OR_SPACE = ("SQLITE_FULL", "SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")
 """How SQLite's names for these errors begin (sqlite.org/rescode.html)."""
+_USER_INFO = re.compile(r"://[^/@\s]*@")
 TEMPORARY = {"TEMPORARILY_UNAVAILABLE", "REQUEST_LIMIT_EXCEEDED", "DEADLINE_EXCEEDED", "ABORTED"}
+
+
+def without_credentials(text: str) -> str:
+    """A text whose addresses have no name and password: what may be shown of it."""
+    return _USER_INFO.sub("://", text)
 
 
 def is_server(tracking_uri: str) -> bool:
@@ -85,12 +92,13 @@ def _database_said(tracking_uri: str, error: "DBAPIError") -> StepError:
     from sqlalchemy.exc import OperationalError
 
     if getattr(error.orig, "sqlite_errorname", "").startswith(NO_RIGHTS_OR_SPACE):
-        return configuration_error(f"{tracking_uri}: {error.orig}; make room, or give the right to write there")
+        shown = without_credentials(f"{tracking_uri}: {error.orig}")
+        return configuration_error(f"{shown}; make room, or give the right to write there")
     return _said(tracking_uri, str(error.orig), temporary=isinstance(error, OperationalError))
 
 
 def _said(tracking_uri: str, message: str, *, temporary: bool) -> StepError:
-    line = " ".join(message.split())
+    line, where = without_credentials(" ".join(message.split())), without_credentials(tracking_uri)
     if temporary:
-        return StepError(ExitCode.TEMPORARY, f"{tracking_uri}: MLflow does not answer as it should: {line}")
-    return StepError(ExitCode.CONFIGURATION, f"{tracking_uri}: MLflow refuses: {line}")
+        return StepError(ExitCode.TEMPORARY, f"{where}: MLflow does not answer as it should: {line}")
+    return StepError(ExitCode.CONFIGURATION, f"{where}: MLflow refuses: {line}")

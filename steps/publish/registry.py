@@ -75,11 +75,16 @@ class Registry:
         source = f"{run.info.artifact_uri}/{MODEL}"
         return int(self._client.create_model_version(self._name, source, run.info.run_id, tags=tags).version)
 
-    def point(self, alias: str, version: int) -> None:
-        """Moves the alias to this version, unless it has moved past it: a run that is tried again late stays behind."""
+    def point(self, alias: str, version: int) -> int:
+        """Moves the alias to this version, unless it has moved past it: a run that is tried again late stays behind.
+
+        Returns the version that the alias is at.
+        """
         current = self._client.get_registered_model(self._name).aliases.get(alias)
-        if current is None or int(current) < version:
-            self._client.set_registered_model_alias(self._name, alias, str(version))
+        if current is not None and int(current) >= version:
+            return int(current)
+        self._client.set_registered_model_alias(self._name, alias, str(version))
+        return version
 
     def _experiment(self, artifacts: str | None) -> str:
         from mlflow.exceptions import MlflowException

@@ -10,19 +10,18 @@ import re
 import shutil
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from dvc.config import Config, ConfigError
-from dvc.fs import AuthError, RemoteMissingDepsError, get_cloud_fs
 from dvc.fs import ConfigError as StoreConfigError
+from dvc.fs import RemoteMissingDepsError, get_cloud_fs
 from dvc_data.hashfile.db import get_odb
 
-from argosy.steps.contracts import ExitCode
-from argosy.steps.errors import StepError, configuration_error, data_error
+from argosy.steps.errors import configuration_error, data_error
 from argosy.steps.progress import Progress
+from argosy.steps.stage import failures
 from argosy.steps.stage.contents import File
 from argosy.steps.stage.resolve import Dataset
 
@@ -75,7 +74,7 @@ class Remote:
     def require(self, entries: Sequence[Entry]) -> None:
         """Raises StepError (DATA) that names all entries whose objects the remote lacks."""
         unique = {entry.md5: entry for entry in entries}
-        with self._reading():
+        with failures.told(self.name):
             there = self._objects.fs.exists([self._objects.oid_to_path(md5) for md5 in unique])
         missing = [entry for entry, is_there in zip(unique.values(), there, strict=True) if not is_there]
         if missing:
@@ -85,14 +84,14 @@ class Remote:
 
     def size(self, entries: Sequence[Entry]) -> int:
         """Bytes of all entries."""
-        with self._reading():
+        with failures.told(self.name):
             return sum(self._objects.fs.size(self._objects.oid_to_path(entry.md5)) for entry in entries)
 
     def chunks(self, entry: Entry) -> Iterator[bytes]:
         """The bytes of an entry. Raises StepError (DATA) at their end when they are not what the hash says."""
         digest = hashlib.md5(usedforsecurity=False)
         where = self._objects.oid_to_path(entry.md5)
-        with self._reading(), self._objects.fs.open(where, "rb") as file:
+        with failures.told(self.name), self._objects.fs.open(where, "rb") as file:
             while chunk := file.read(CHUNK_BYTES):
                 digest.update(chunk)
                 yield chunk
@@ -101,17 +100,6 @@ class Remote:
                 f"{entry.path}: is damaged in DVC remote {self.name}: {where} has md5 {digest.hexdigest()}; "
                 "remove that object and run `dvc push` where the data is whole"
             )
-
-    @contextmanager
-    def _reading(self) -> Iterator[None]:
-        try:
-            yield
-        except (PermissionError, AuthError) as error:
-            raise configuration_error(f"DVC remote {self.name}: may not be read: {error}") from None
-        except FileNotFoundError as error:
-            raise data_error(f"DVC remote {self.name}: an object has just vanished: {error}") from None
-        except OSError as error:
-            raise StepError(ExitCode.TEMPORARY, f"DVC remote {self.name}: cannot be read: {error}") from error
 
 
 def fetch(remote: Remote, dataset: Dataset, target: Path) -> dict[str, File]:

@@ -4,6 +4,10 @@ import subprocess
 from pathlib import Path
 
 from argosy.steps.errors import configuration_error, data_error
+from argosy.steps.git import git
+
+IMAGE_REVISION = ".argosy-revision"
+"""In an image's project, which is no git repository: the commit that its files are of (pipelines/images)."""
 
 DIRTY = "-dirty"
 """How a revision ends that names no commit: uncommitted changes count, so the files on disk do."""
@@ -18,7 +22,7 @@ class Source:
             raise configuration_error(f"{project}: is no folder; give the project's folder as --project")
         self.project = project
         self.revision = revision
-        self._commit = "" if not revision or revision.endswith(DIRTY) else self._resolved(revision)
+        self._commit = "" if self._counts_on_disk(revision) else self._resolved(revision)
 
     def read(self, path: str) -> str | None:
         """The text of a file, its path relative to the project; None where there is no such file."""
@@ -41,6 +45,19 @@ class Source:
         names = self._git(*listing).stdout.decode(errors="surrogateescape").split("\0")
         return [name for name in names if name.endswith(".dvc") or name.rpartition("/")[2] == "dvc.lock"]
 
+    def _counts_on_disk(self, revision: str) -> bool:
+        """Whether the revision is what the files on disk are. Raises StepError (CONFIGURATION) for another image's."""
+        if not revision or revision.endswith(DIRTY):
+            return True
+        mark = self.project / IMAGE_REVISION
+        if not mark.is_file():
+            return False
+        held = mark.read_text(encoding="utf-8").strip()
+        if held != revision:
+            what = f"revision {revision}: {self.project} is the image's, of revision {held}"
+            raise configuration_error(f"{what}; type `argosy images build` at that revision, and name that image")
+        return True
+
     def _resolved(self, revision: str) -> str:
         found = self._git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
         if found.returncode == 0:
@@ -53,8 +70,4 @@ class Source:
         raise data_error(f"revision {revision}: {self.project} has no such commit; {hint}")
 
     def _git(self, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-        try:
-            command = ["git", "-C", str(self.project), *arguments]
-            return subprocess.run(command, capture_output=True, check=False)
-        except FileNotFoundError:
-            raise configuration_error("git: is not installed; a dataset at a revision needs it") from None
+        return git(self.project, *arguments)

@@ -8,6 +8,7 @@ from argosy.steps import files
 from argosy.steps.contracts import ExitCode, TrainInput, TrainOutput
 from argosy.steps.errors import StepError, configuration_error
 from argosy.steps.stage import version
+from argosy.steps.train.attempt import Outcome
 from argosy.steps.train.run import MODEL, Run
 from argosy.steps.train.supervisor import supervise
 
@@ -26,6 +27,7 @@ def run(inputs: TrainInput) -> TrainOutput:
         with tempfile.TemporaryDirectory(prefix=files.PARTIAL, dir=inputs.output) as folder:
             outcome = supervise(inputs, Path(folder))
         output = TrainOutput(
+            summary=_summary(outcome),
             seconds=time.monotonic() - started,
             model=f"{inputs.run}/{MODEL}",
             model_hash=outcome.model_hash,
@@ -37,6 +39,14 @@ def run(inputs: TrainInput) -> TrainOutput:
         )
         run.finish(output)
         return output
+
+
+def _summary(outcome: Outcome) -> str:
+    resumed = f", resumed at step {outcome.resumed_at_step:,}" if outcome.resumed_at_step else ""
+    return (
+        f"validation accuracy {outcome.validation_accuracy:.4g} after {outcome.step:,} steps{resumed}, "
+        f"loss {outcome.loss:.4g}, {outcome.samples_per_second:,.0f} samples/s"
+    )
 
 
 def _require_gpus(inputs: TrainInput) -> None:

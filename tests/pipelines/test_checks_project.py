@@ -112,8 +112,8 @@ def test_lock_that_is_no_text_is_told_with_its_byte(project):
 
 def test_linter_of_argo_is_asked_where_it_is_installed(tmp_path, monkeypatch):
     argo = tmp_path / "argo"
-    asked = 'test "$*" = "lint --offline --output simple -" || exit 3'
-    argo.write_text(f"#!/bin/sh\n{asked}\ncat > /dev/null\necho 'stdin: bad'\nexit 1\n")
+    asked = 'test "$1 $2 $3 $4" = "lint --offline --output simple" && test "$(cat $5)" = "kind: Workflow" || exit 3'
+    argo.write_text(f"#!/bin/sh\n{asked}\necho 'file: bad'\nexit 1\n")
     argo.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
     assert [str(one) for one in argo_lint("kind: Workflow")] == ["argo lint: bad; see Argo's field reference"]

@@ -111,7 +111,7 @@ MISTAKES = {
     "compiling a manifest": (["compile", "hello.yaml"], "hello.yaml is a manifest already; `argosy check` checks one"),
     "missing folder": (["compile", "greet", "-o", "no/x.yaml"], "there is no folder no; make it, or name another"),
     "no run": (["show"], "there is no run in"),
-    "no run to resume": (["resume"], "there is no run in"),
+    "no run to retry": (["retry"], "there is no run in"),
     "unknown run": (["logs", "x", "y"], "there is no run 'x'; "),
 }
 
@@ -242,7 +242,7 @@ def test_argo_lint_is_run_where_there_is_an_argo(argosy, project, monkeypatch):
 
 
 def test_the_shell_completes_commands_and_pipelines(completed):
-    assert completed("re") == ["resume"]
+    assert completed("re") == ["retry"]
     assert completed("run", "g") == ["greet"]
 
 

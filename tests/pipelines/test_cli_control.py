@@ -53,29 +53,29 @@ def test_following_prints_what_comes_and_ends_with_the_run(project):
     assert re.fullmatch(r"run wait-\w+: succeeded\n", errors)
 
 
-# ---------------------------------------------------------------------------------------------- stop, resume
+# ---------------------------------------------------------------------------------------------- stop, retry
 
 
-def test_an_interrupt_ends_the_pods_says_how_to_resume_and_exits_with_130(argosy, begun, project):
+def test_an_interrupt_ends_the_pods_says_how_to_retry_and_exits_with_130(argosy, begun, project):
     begun.send_signal(signal.SIGINT)
     said, _ = begun.communicate(timeout=30)
     assert begun.returncode == 130
     name = re.search(r"run (\S+)", said)[1]
-    assert said.endswith(f"  next  argosy resume {name}\n        argosy show {name}\n")
+    assert said.endswith(f"  next  argosy retry {name}\n        argosy show {name}\n")
     (project / "go").touch()
-    done = argosy("resume")
+    done = argosy("retry")
     assert done.returncode == 0
     assert (project / "ran").read_text().split() == ["first", "second", "second"]
 
 
-def test_a_run_whose_runner_was_killed_is_interrupted_and_can_be_resumed(argosy, begun, project):
+def test_a_run_whose_runner_was_killed_is_interrupted_and_can_be_retried(argosy, begun, project):
     begun.kill()
     begun.wait()
     told = argosy("show").stdout
     assert told.splitlines()[0].endswith(" interrupted: its runner was killed")
-    assert "argosy resume" in told
+    assert "argosy retry" in told
     (project / "go").touch()
-    assert argosy("resume").returncode == 0
+    assert argosy("retry").returncode == 0
     assert argosy("show").stdout.startswith("✔")
 
 
@@ -85,8 +85,8 @@ def test_a_run_that_goes_on_elsewhere_is_not_run_a_second_time(argosy, begun):
     assert (done.returncode, done.stdout) == (2, "")
     told = rf"argosy: run {name} is running \(process {begun.pid}\); `argosy logs {name} --follow` follows it\n"
     assert re.fullmatch(told, done.stderr)
-    assert re.fullmatch(told, argosy("resume").stderr)
-    again = argosy("resume", name)
+    assert re.fullmatch(told, argosy("retry").stderr)
+    again = argosy("retry", name)
     assert again.returncode == 2
     assert "is running" in again.stderr
 

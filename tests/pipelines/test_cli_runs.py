@@ -59,15 +59,15 @@ def test_a_failure_is_told_with_its_log_and_ends_with_1(argosy):
     log = re.search(r"log: (\S+)", done.stdout)[1]
     assert Path(log).read_text() == "last words\n"
     assert done.stdout.endswith(
-        f"  next  argosy logs {name} say\n        argosy resume {name}\n        argosy show {name}\n"
+        f"  next  argosy logs {name} say\n        argosy retry {name}\n        argosy show {name}\n"
     )
 
 
-def test_a_gate_that_said_no_ends_with_3_and_offers_no_resume(argosy):
+def test_a_gate_that_said_no_ends_with_3_and_offers_no_retry(argosy):
     done = argosy("run", "gate.yaml")
     assert done.returncode == 3
     assert "a gate said no, nothing was published" in done.stdout
-    assert "argosy resume" not in done.stdout
+    assert "argosy retry" not in done.stdout
 
 
 def test_json_stands_alone_on_standard_output(argosy):
@@ -125,13 +125,14 @@ spec:
     volumes: [{name: registry, persistentVolumeClaim: {claimName: models}}]
     container:
       image: x
-      command: [sh, -c, "printf digits > /tmp/name; printf 3 > /tmp/version"]
-      args: ["--tracking-uri=sqlite:////registry/mlflow.db"]
+      command: [sh, -c, "printf digits > /tmp/name; printf 3 > /tmp/version; printf %s $0 > /tmp/address"]
+      args: ["sqlite:////registry/mlflow.db"]
       volumeMounts: [{name: registry, mountPath: /registry}]
     outputs:
       parameters:
       - {name: registered-model, valueFrom: {path: /tmp/name}}
       - {name: version, valueFrom: {path: /tmp/version}}
+      - {name: tracking-uri, valueFrom: {path: /tmp/address}}
 """
 
 
@@ -194,7 +195,7 @@ def test_a_damaged_run_is_listed_as_such_and_hides_no_other(argosy, damaged):
     assert [run["phase"] for run in json.loads(argosy("runs", "--json").stdout)] == ["Damaged", "Succeeded"]
 
 
-@pytest.mark.parametrize("command", ["show", "resume", "logs", "stop"])
+@pytest.mark.parametrize("command", ["show", "retry", "logs", "stop"])
 @pytest.mark.parametrize("is_named", [True, False])
 def test_a_damaged_run_ends_a_command_with_one_line(argosy, damaged, command, is_named):
     done = argosy(command, *damaged[: int(is_named)])

@@ -73,5 +73,5 @@ def test_ctrl_c_typed_at_a_terminal_interrupts_the_run_once(on_terminal, project
     (project / "ran").touch()
     said, code = on_terminal("run", "waiting.yaml", interrupt_when=lambda: "second" in (project / "ran").read_text())
     assert code == 130
-    assert "argosy resume wait-" in said
+    assert "argosy retry wait-" in said
     assert "Traceback" not in said

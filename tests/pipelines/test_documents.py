@@ -16,6 +16,10 @@ def load(text):
         ("2024-01-01", "2024-01-01"),
         ("12:30", "12:30"),
         ("on", True),
+        ("y", True),
+        ("N", False),
+        ("'y'", "y"),
+        ("yo", "yo"),
         ("0x1F", 31),
         ("1e3", 1000.0),
         ("1_000", 1000),
@@ -29,13 +33,17 @@ def test_scalars_mean_what_they_mean_to_argo(text, value):
     assert load(f"value: {text}") == {"value": value}
 
 
+def test_keys_are_text_whatever_they_look_like():
+    assert load("{x: 1, y: 2, 3: 4}") == {"x": 1, "true": 2, "3": 4}
+
+
 def test_a_key_that_is_given_twice_is_named_with_its_line():
     with pytest.raises(DocumentError, match=r"line 3, column 1: entrypoint is given twice"):
         load("entrypoint: a\nother: b\nentrypoint: c\n")
 
 
 def test_a_merged_key_may_be_given_again():
-    assert load("a: &a {x: 1, y: 2}\nb: {<<: *a, x: 3}\n")["b"] == {"x": 3, "y": 2}
+    assert load("a: &a {x: 1, z: 2}\nb: {<<: *a, x: 3}\n")["b"] == {"x": 3, "z": 2}
 
 
 def test_a_mistake_is_told_with_its_line():

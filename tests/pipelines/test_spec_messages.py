@@ -6,11 +6,16 @@ from pydantic import BaseModel, Field, create_model
 from argosy.pipelines import (
     Accuracy,
     Checkpoints,
+    Claim,
     Dataset,
+    Git,
     Latency,
+    NodeFolder,
     Pipeline,
     Registry,
     Resources,
+    Scratch,
+    Storage,
     Training,
 )
 from argosy.pipelines.errors import SpecError
@@ -122,6 +127,19 @@ Strange = create_model("Strange", grösse=(int, 1))
         ),
         (lambda: Training(task="a:B", hyperparameters=Told()), "the description of hyperparameter 'size' holds {{"),
         (lambda: Accuracy(at_least=0.9, name="model"), "Accuracy.name: 'model' does not look right; give the title"),
+        (
+            lambda: Storage(cache="/mnt/nvme"),
+            "Storage.cache: '/mnt/nvme' is no place for a cache; write NodeFolder('/mnt/nvme'), Claim('argosy-cache')",
+        ),
+        (lambda: Storage(cache=None), "Storage.cache: None is no place for a cache; write NodeFolder("),
+        (lambda: NodeFolder("cache"), "NodeFolder.path: 'cache' does not look right; give the folder on the node's"),
+        (lambda: Claim("My Cache"), "Claim.name: 'My Cache' does not look right; give the name of a volume claim"),
+        (lambda: Scratch(size="1Gi"), "Scratch.size: Scratch has no such field; remove it"),
+        (lambda: Git("https://me:hunter2@host/x.git"), "Git.repository: the address holds credentials; put them into"),
+        (
+            lambda: Git("git@host:x.git"),
+            "Git.repository: 'git@host:x.git' is no address that a pod can fetch from; give one that begins https://",
+        ),
         (lambda: pipeline(image="digits:{{x}}"), "Pipeline.image: 'digits:{{x}}' does not look right; give"),
     ],
 )
@@ -145,6 +163,9 @@ def test_all_problems_of_a_noun_are_told_at_once():
 def test_a_password_is_not_repeated():
     with pytest.raises(SpecError) as caught:
         Registry("digits", tracking_uri="https://me:hunter2@mlflow.example.org")
+    assert "hunter2" not in str(caught.value)
+    with pytest.raises(SpecError) as caught:
+        Git("https://me:hunter2@git.example.org/x.git")
     assert "hunter2" not in str(caught.value)
 
 

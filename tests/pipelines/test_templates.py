@@ -1,8 +1,24 @@
 """The steps as Hera templates: derived from the contracts, and usable in any workflow."""
 
+import json
+
 import pytest
 
-from argosy.pipelines import Accuracy, Dataset, Latency, Memory, Registry, Resources, Storage, Training, templates
+from argosy.pipelines import (
+    Accuracy,
+    Claim,
+    Dataset,
+    Git,
+    Latency,
+    Memory,
+    NodeFolder,
+    Registry,
+    Resources,
+    Scratch,
+    Storage,
+    Training,
+    templates,
+)
 from argosy.pipelines.expressions import expr
 from argosy.steps.arguments import parsed
 from argosy.steps.contracts import CONTRACTS, RETRIED_EXIT_CODES, ExitCode, Step, option
@@ -25,11 +41,22 @@ ALL = {
     Step.MEMORY_GATE: templates.gate(Memory(at_most_mib=100), task=TASK, image="i"),
     Step.PUBLISH: templates.publish(Registry("digits"), gates=["accuracy-gate"], task=TASK, image="i"),
 }
-each_step = pytest.mark.parametrize("step", Step)
+each_step = pytest.mark.parametrize("step", ALL)
+CODE = Git("https://git.example.org/team/digits.git")
+FETCHED = {
+    Step.STAGE: templates.stage(Dataset("data/digits"), image="i", code=CODE),
+    Step.TRAIN: templates.train(Training(task=TASK, hyperparameters=DigitsHyperparameters()), image="i", code=CODE),
+    Step.ACCURACY_GATE: templates.gate(Accuracy(at_least=0.9), task=TASK, image="i", code=CODE),
+}
 
 
-def built(step):
-    return ALL[step]._build_template().model_dump(exclude_none=True, by_alias=True)
+def built(step, templates=ALL):
+    return templates[step]._build_template().model_dump(exclude_none=True, by_alias=True)
+
+
+def containers(template):
+    """Name -> container, `main` among them."""
+    return {"main": template["container"], **{one["name"]: one for one in template.get("initContainers", [])}}
 
 
 def replaced(template, words):
@@ -82,6 +109,7 @@ def test_pods_have_no_rights_that_they_do_not_need(step):
         (Step.STAGE, {"/argosy/cache"}),
         (Step.TRAIN, {"/argosy/models", "/dev/shm"}),
         (Step.ACCURACY_GATE, set()),
+        (Step.LATENCY_GATE, set()),
         (Step.PUBLISH, {"/argosy/registry"}),
     ],
 )
@@ -136,7 +164,7 @@ def test_damaged_data_is_not_fetched_again_and_again():
 def test_training_has_its_grace_and_no_more_ranks_than_gpus():
     training = Training(task=TASK, ranks_per_node=2, resources=Resources(cpu=8, memory="64Gi", gpus=2), grace="5m")
     template = templates.train(training, image="i")._build_template().model_dump(exclude_none=True, by_alias=True)
-    assert template["podSpecPatch"] == '{"terminationGracePeriodSeconds": 300}'
+    assert json.loads(template["podSpecPatch"])["terminationGracePeriodSeconds"] == 300
     assert template["container"]["resources"]["limits"]["nvidia.com/gpu"] == "2"
     assert {"--ranks=2", "--gpus=2"} <= set(template["container"]["args"])
     assert "nvidia.com/gpu" not in template["initContainers"][0]["resources"]["limits"]
@@ -145,16 +173,141 @@ def test_training_has_its_grace_and_no_more_ranks_than_gpus():
 def test_a_server_that_keeps_the_registry_needs_no_volume():
     registry = Registry("digits", tracking_uri="https://mlflow.example.org")
     template = templates.publish(registry, gates=["g"], task=TASK, image="i")._build_template()
-    assert "--artifacts=" in template.container.args
+    assert not [word for word in template.container.args if word.startswith("--folder")]
     assert "registry" not in {one.name for one in template.volumes}
 
 
+def test_a_registry_without_an_address_has_its_volume_in_case_the_environment_names_none():
+    template = built(Step.PUBLISH)
+    assert {"--tracking-uri=", "--folder=/argosy/registry"} <= set(template["container"]["args"])
+    assert "registry" in {one["name"] for one in template["volumes"]}
+
+
 def test_storage_names_the_cache_and_the_claims():
-    storage = Storage(cache="/mnt/nvme", models_claim="m", registry_claim="r")
+    storage = Storage(cache=NodeFolder("/mnt/nvme"), models_claim="m", registry_claim="r")
     template = templates.publish(Registry("digits"), gates=["g"], task=TASK, image="i", storage=storage)
     assert {one.persistent_volume_claim.claim_name for one in template.volumes if one.persistent_volume_claim} == {
         "m",
         "r",
     }
-    (cache,) = [one for one in templates.stage(Dataset("d"), image="i", storage=storage).volumes if one.name == "cache"]
-    assert cache.host_path.path == "/mnt/nvme"
+
+
+@pytest.mark.parametrize(
+    ("cache", "volume", "node_folder"),
+    [
+        (NodeFolder("/mnt/nvme"), {"hostPath": {"path": "/mnt/nvme", "type": "DirectoryOrCreate"}}, "/mnt/nvme"),
+        (Claim("shared"), {"persistentVolumeClaim": {"claimName": "shared"}}, ""),
+        (Scratch(), {"emptyDir": {}}, ""),
+    ],
+)
+def test_the_cache_is_a_nodes_folder_a_claim_or_the_pods_own(cache, volume, node_folder):
+    training = templates.train(Training(task=TASK), image="i", storage=Storage(cache=cache))
+    for template in (templates.stage(Dataset("d"), image="i", storage=Storage(cache=cache)), training):
+        made = template._build_template().model_dump(exclude_none=True, by_alias=True)
+        assert {"name": "cache", **volume} in made["volumes"]
+        staging = containers(made).get("ensure-data", made["container"])
+        assert f"--node-folder={node_folder}" in staging["args"]
+
+
+# ---------------------------------------------------------------------------------------------- what the UI tells
+
+
+@each_step
+def test_the_first_output_is_the_answer_in_words(step):
+    assert built(step)["outputs"]["parameters"][0]["name"] == "summary"
+
+
+def test_every_parameter_of_a_run_is_described():
+    from argosy.pipelines.digits import workflow
+
+    parameters = workflow.to_dict()["spec"]["arguments"]["parameters"]
+    assert [one["name"] for one in parameters if not one.get("description")] == []
+
+
+# ---------------------------------------------------------------------------------------------- secrets and rights
+
+
+@pytest.mark.parametrize(
+    ("step", "expected"),
+    [
+        (Step.STAGE, {"fetch-code": set(), "main": {"argosy-data"}}),
+        (Step.TRAIN, {"fetch-code": set(), "ensure-data": {"argosy-data"}, "main": set()}),
+        (Step.ACCURACY_GATE, {"fetch-code": set(), "ensure-data": {"argosy-data"}, "main": set()}),
+    ],
+)
+def test_credentials_reach_only_what_fetches_with_them_and_never_the_users_code(step, expected):
+    found = containers(built(step, FETCHED))
+    assert {name: sources(one) for name, one in found.items()} == expected
+    holding = {name for name, one in found.items() if any(mount["name"] == "git" for mount in one["volumeMounts"])}
+    assert holding == {"fetch-code"}
+
+
+def test_what_publishes_gets_the_registrys_environment_and_nothing_of_the_project():
+    template = built(Step.PUBLISH)
+    assert sources(template["container"]) == {"argosy-registry"}
+    assert "workingDir" not in template["container"]
+    assert "initContainers" not in template
+
+
+def sources(container):
+    """Names of the ConfigMaps and Secrets, both of each name and both optional, that are a container's environment."""
+    found = container.get("envFrom", [])
+    for kind in ("configMapRef", "secretRef"):
+        assert [one[kind]["optional"] for one in found if kind in one] == [True] * (len(found) // 2)
+    return {reference["name"] for one in found for reference in one.values()}
+
+
+@each_step
+def test_argos_own_containers_pass_restricted_pod_security_and_alone_have_a_token(step):
+    patch = json.loads(built(step)["podSpecPatch"])
+    assert patch["automountServiceAccountToken"] is False
+    (init,), (wait,) = patch["initContainers"], patch["containers"]
+    assert (init["name"], wait["name"]) == ("init", "wait")
+    for container in (init, wait):
+        rights = container["securityContext"]
+        assert (rights["allowPrivilegeEscalation"], rights["capabilities"]) == (False, {"drop": ["ALL"]})
+        (mount,) = container["volumeMounts"]
+        assert mount["mountPath"] == "/var/run/secrets/kubernetes.io/serviceaccount"
+        assert mount["name"] in {one["name"] for one in patch["volumes"]}
+    assert "{{" not in built(step)["podSpecPatch"]
+
+
+# ---------------------------------------------------------------------------------------------- code from git
+
+
+@pytest.mark.parametrize("step", FETCHED)
+def test_code_is_fetched_first_at_the_runs_revision_into_a_folder_of_the_pods(step):
+    template = built(step, FETCHED)
+    first = template["initContainers"][0]
+    assert first["name"] == "fetch-code"
+    name, *words = replaced(template, first["args"])
+    words = [word.replace("{{inputs.parameters.revision}}", "c0ffee") for word in words]
+    inputs = parsed(CONTRACTS[Step(name)][0], words)
+    assert (inputs.repository, str(inputs.lock)) == (CODE.repository, "/opt/argosy/requirements.lock")
+    assert {"name": "project", "emptyDir": {}} in template["volumes"]
+    assert "revision" in {one["name"] for one in template["inputs"]["parameters"]}
+    for container_name, container in containers(template).items():
+        (mount,) = [one for one in container["volumeMounts"] if one["mountPath"] == "/argosy/project"]
+        assert bool(mount.get("readOnly")) == (container_name != "fetch-code")
+
+
+def test_a_revision_that_cannot_be_had_is_not_fetched_again_and_again():
+    expression = built(Step.TRAIN, FETCHED)["retryStrategy"]["expression"]
+
+    def is_retried(message):
+        known = {"exitCode": "-1", "status": "Failed", "message": message}
+        return expr.evaluate(expression, {"lastRetry": known})
+
+    assert not is_retried("fetch-code: Error (exit code 78): revision: is empty")
+    assert not is_retried("ensure-data: Error (exit code 65): data/digits: is damaged")
+    assert is_retried("fetch-code: Error (exit code 75): the host did not answer")
+
+
+# ---------------------------------------------------------------------------------------------- reports
+
+
+def test_a_gate_hands_over_its_report_unpacked_where_the_pipeline_asks_for_it():
+    gate = templates.gate(Accuracy(at_least=0.9), task=TASK, image="i", reports=True)
+    (report,) = gate._build_template().model_dump(exclude_none=True, by_alias=True)["outputs"]["artifacts"]
+    assert report == {"name": "report", "path": "/argosy/output/report.html", "archive": {"none": {}}, "optional": True}
+    assert "artifacts" not in built(Step.ACCURACY_GATE)["outputs"]

@@ -85,7 +85,7 @@ def test_a_run_that_succeeded_ends_with_its_numbers_its_version_and_the_next_com
 
 
 def test_an_explanation_tells_parameters_data_and_folder_too(trained):
-    told = explanation(view(trained), NoLogs(), plain, ["argosy logs run"], ".argosy/runs/run")
+    told = explanation(view(trained), NoLogs(), plain, ["argosy logs run"], {"folder": ".argosy/runs/run"})
     assert told.startswith("""\
 ✔ run succeeded in 1m 00s
 
@@ -111,7 +111,7 @@ def test_a_failure_is_told_with_its_cause_the_end_of_its_log_and_where_the_log_l
     left_out = node("run.publish", "Omitted", kind="Skipped", message="omitted: depends condition not met", start=6)
     run = view(workflow(whole, *attempts, left_out, phase="Failed"))
     assert (
-        summary(run, Printed(), plain, ["argosy resume run"])
+        summary(run, Printed(), plain, ["argosy retry run"])
         == """\
 ✖ run failed after 1m 00s
 
@@ -125,7 +125,7 @@ def test_a_failure_is_told_with_its_cause_the_end_of_its_log_and_where_the_log_l
     train(1) says 2
     log: pods/train(1)/main.log
 
-  next  argosy resume run"""
+  next  argosy retry run"""
     )
 
 
@@ -291,6 +291,14 @@ def test_lines_of_a_long_loop_are_its_own_and_those_of_items_that_failed(node, w
     written = []
     Lines({**document, "status": {}}, written.append).draw(view_status(document))
     assert said(written) == ["fan(3:x): failed", "fan 999/1000: failed"]
+
+
+def test_what_keeps_a_step_waiting_is_told_once_and_how_every_pod_begins_is_not(node, workflow):
+    written = []
+    lines = Lines({**workflow(), "status": {}}, written.append)
+    for message in ("ContainerCreating", "Unschedulable: 0/1 nodes", "ErrImagePull: x", "Unschedulable: 0/1 nodes"):
+        lines.draw(view_status(workflow(node("run.a", "Pending", message=message), phase="Running")))
+    assert said(written) == ["a: waiting, Unschedulable: 0/1 nodes", "a: waiting, ErrImagePull: x"]
 
 
 def test_lines_of_a_resumed_run_leave_out_what_it_keeps(node, workflow):

@@ -6,9 +6,10 @@ import argosy.pipelines
 from argosy.pipelines import templates
 from argosy.steps import contracts
 
-WORDS = (
-    """Accuracy Checkpoints Dataset Latency Memory Pipeline Placement Registry Resources Storage Toleration Training"""
-)
+WORDS = """
+    Accuracy Checkpoints Claim Dataset Git Latency Memory NodeFolder OnPush Pipeline Placement Registry Resources
+    Scratch Storage Toleration Training
+"""
 
 
 def test_the_words_of_a_pipeline():
@@ -23,7 +24,7 @@ def test_the_templates_for_a_dag_of_ones_own():
 
 def test_the_steps_and_their_exit_codes():
     assert [str(step) for step in contracts.CONTRACTS] == [
-        "stage", "train", "accuracy-gate", "latency-gate", "memory-gate", "publish",
+        "code", "stage", "train", "accuracy-gate", "latency-gate", "memory-gate", "publish",
     ]  # fmt: skip
     assert {code.name: int(code) for code in contracts.ExitCode} == {
         "OK": 0, "CODE": 1, "USAGE": 2, "DATA": 65, "TEMPORARY": 75, "CONFIGURATION": 78,

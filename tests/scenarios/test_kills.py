@@ -56,7 +56,7 @@ def test_a_run_whose_runner_was_killed_goes_on_from_a_checkpoint(digits):
     staged = digits.run.status(digits.run.workflow()).nodes
     assert "interrupted" in digits.argosy("show").lower()
 
-    run = digits.json("resume")
+    run = digits.json("retry")
     assert run["phase"] == "Succeeded"
     assert int(outputs(run, "train")["resumed-at-step"]) > 0
     ended = digits.run.status(digits.run.workflow()).nodes
@@ -89,11 +89,11 @@ def test_a_run_killed_at_random_moments_ends_with_one_version(digits, seed):
                 runner.wait(timeout=moments.uniform(0.3, 25))
             except subprocess.TimeoutExpired:
                 os.kill(runner.pid, signal.SIGKILL)
-        words = ["resume", digits.run.name]
+        words = ["retry", digits.run.name]
         if runner.returncode == 0:
             break
     else:
-        assert digits.json("resume")["phase"] == "Succeeded"
+        assert digits.json("retry")["phase"] == "Succeeded"
     assert len(digits.versions()) == 1
 
 
@@ -103,9 +103,9 @@ def test_ctrl_c_stops_everything_saves_and_says_how_to_resume(digits):
         runner.send_signal(signal.SIGINT)
         stdout, stderr = runner.communicate(timeout=60)
     assert runner.returncode == 130
-    assert f"argosy resume {digits.run.name}" in stdout + stderr
+    assert f"argosy retry {digits.run.name}" in stdout + stderr
     assert ranks(digits) == []
-    run = digits.json("resume")
+    run = digits.json("retry")
     assert (run["phase"], len(digits.versions())) == ("Succeeded", 1)
 
 

@@ -50,6 +50,7 @@ def judged(models, tmp_path):
     """What every gate takes, for a test split of samples given as (first pixel, digit)."""
 
     def inputs(samples):
+        (tmp_path / "out").mkdir(exist_ok=True)
         data = [(i, bytes([pixel]) + bytes(63), digit) for i, (pixel, digit) in enumerate(samples)]
         with version.staging(tmp_path) as staged:
             shard = staged / "data/test-0.tar"

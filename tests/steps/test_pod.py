@@ -12,7 +12,7 @@ from argosy.steps import pod
 from argosy.steps.contracts import TERMINATION_LOG, Answer, ExitCode, GateOutput, StageOutput, StepInput, Verdict
 from argosy.steps.errors import StepError
 
-STAGED = StageOutput(seconds=0.5, dataset_hash="0" * 32, files=3, bytes=7, fetched_bytes=0)
+STAGED = StageOutput(summary="3 files", seconds=0.5, dataset_hash="0" * 32, files=3, bytes=7, fetched_bytes=0)
 
 
 @pytest.fixture

@@ -75,7 +75,7 @@ def fresh(models, tmp_path):
             "registry": "digits",
             "alias": "champion",
             "tracking_uri": f"sqlite:///{tmp_path}/registry/mlflow.db",
-            "artifacts": str(tmp_path / "registry/artifacts"),
+            "folder": tmp_path / "registry",
             "models": models,
             "model": "run/model",
             "model_hash": files.sha256(models / "run/model" / exported_model.PROGRAM),
@@ -414,9 +414,48 @@ def test_a_database_that_is_locked_is_a_temporary_failure(inputs, tmp_path):
     assert caught.value.exit_code == ExitCode.TEMPORARY
 
 
+# ---------------------------------------------------------------------------------------------- which server
+
+
+def test_without_an_address_the_environments_is_taken_and_then_a_database_in_the_folder(inputs, monkeypatch, tmp_path):
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    first = step.run(inputs(tracking_uri=""))
+    assert first.tracking_uri == f"sqlite:///{tmp_path}/registry/mlflow.db"
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{closed.getsockname()[1]}"
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
+        with pytest.raises(StepError, match=f"{address}: MLflow does not answer"):
+            step.run(inputs("uid-2", tracking_uri=""))
+    assert step.run(inputs("uid-3")).version == 2
+
+
+def test_without_an_address_and_a_folder_it_is_said_what_is_missing(inputs, monkeypatch):
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    with pytest.raises(StepError, match="MLFLOW_TRACKING_URI: is not set, and neither") as caught:
+        step.run(inputs(tracking_uri="", folder=None))
+    assert caught.value.exit_code == ExitCode.CONFIGURATION
+
+
+def test_a_password_in_the_address_is_in_no_message(fresh, monkeypatch):
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        where = f"127.0.0.1:{closed.getsockname()[1]}"
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://me:hunter2@{where}")
+        with pytest.raises(StepError, match=f"^http://{where}: MLflow does not answer") as caught:
+            step.run(fresh(tracking_uri=""))
+    assert "hunter2" not in caught.value.message
+
+
+def test_the_summary_says_where_the_alias_is(inputs):
+    assert step.run(inputs("uid-1")).summary == "digits version 1, now champion"
+    assert step.run(inputs("uid-2")).summary == "digits version 2, now champion"
+    assert step.run(inputs("uid-1")).summary == "digits version 1, while champion stays at version 2"
+
+
 def test_a_database_without_a_place_for_files_is_refused(inputs):
-    with pytest.raises(StepError, match="--artifacts must say where files are kept") as caught:
-        step.run(inputs(artifacts=""))
+    with pytest.raises(StepError, match="--folder must say where files are kept") as caught:
+        step.run(inputs(folder=None))
     assert caught.value.exit_code == ExitCode.CONFIGURATION
 
 

@@ -1,5 +1,6 @@
 """Staging out of a real DVC remote, with every way in which it can be damaged."""
 
+import errno
 import fcntl
 import hashlib
 import json
@@ -13,6 +14,7 @@ import pytest
 
 from argosy.steps.contracts import ExitCode, StageInput
 from argosy.steps.errors import StepError, Terminated
+from argosy.steps.stage import cache as cache_rights
 from argosy.steps.stage import contents, fetch, version
 from argosy.steps.stage.contents import File
 from argosy.steps.stage.step import run
@@ -331,7 +333,7 @@ def test_a_single_file_is_a_dataset_too(stage, project, dvc, datasets):
     [
         ("", "names no default remote"),
         ("[core]\nremote = gone\n", "gone"),
-        ("[core]\nremote = s\n['remote \"s\"']\nurl = s3://b\n", "dvc-s3"),
+        ("[core]\nremote = s\n['remote \"s\"']\nurl = gs://b\n", "dvc-gs"),
         ("[core]\nremote = s\n['remote \"s\"']\nurl = d\nversion_aware = true\n", "is version-aware"),
         ("[core\n", "DVC remote"),
     ],
@@ -339,3 +341,68 @@ def test_a_single_file_is_a_dataset_too(stage, project, dvc, datasets):
 def test_a_remote_that_cannot_be_used_is_a_matter_of_configuration(config, words, stage, project):
     (project / ".dvc/config").write_text(config)
     assert words in refusal(stage, ExitCode.CONFIGURATION)
+
+
+# ---------------------------------------------------------------------------------------------- rights and images
+
+
+@pytest.mark.parametrize(
+    ("node_folder", "remedy"),
+    [
+        ("/mnt/nvme", "run `install -d -o {user} -g {group} /mnt/nvme` on the node, or apply the DaemonSet"),
+        ("", "give its volume to group {group}"),
+    ],
+)
+def test_a_cache_that_may_not_be_written_is_told_with_the_missing_right_and_the_remedy(
+    node_folder, remedy, stage, tmp_path, monkeypatch
+):
+    cache = tmp_path / "cache"
+    cache.mkdir(mode=0o755)
+
+    def refuses(self, *_, **__):
+        raise PermissionError(errno.EACCES, "Permission denied", str(self))
+
+    monkeypatch.setattr(cache_rights.Path, "mkdir", refuses)  # nothing is refused to root, which tests may be
+    message = refusal(stage, ExitCode.CONFIGURATION, node_folder=node_folder)
+    user, group = os.geteuid(), os.getegid()
+    assert message.startswith(f"{cache}: user {user}, group {group} lacks the right to write: it is drwxr-xr-x of")
+    assert remedy.format(user=user, group=group) in message
+
+
+def test_a_cache_that_is_mounted_read_only_is_told(stage, monkeypatch):
+    def refuses(self, *_, **__):
+        raise OSError(errno.EROFS, "Read-only file system", str(self))
+
+    monkeypatch.setattr(cache_rights.Path, "mkdir", refuses)
+    assert "is mounted read-only" in refusal(stage, ExitCode.CONFIGURATION)
+
+
+def test_a_cache_that_holds_the_dataset_need_not_be_writable(stage, monkeypatch):
+    output = stage()
+    monkeypatch.setattr(cache_rights, "require_writable", lambda *_: pytest.fail("it was asked for"))
+    assert stage(expect=output.dataset_hash).fetched_bytes == 0
+
+
+@pytest.fixture
+def image(project):
+    """The project as an image holds it: without git, but with the commit that its files are of."""
+    shutil.rmtree(project / ".git")
+    (project / ".argosy-revision").write_text("c0ffee\n")
+    return project
+
+
+@pytest.mark.usefixtures("image")
+def test_an_images_files_are_those_of_its_own_revision(stage):
+    assert stage(revision="c0ffee").dataset_hash == stage().dataset_hash
+
+
+def test_another_revision_than_the_images_is_refused_with_both_and_the_remedy(stage, image):
+    message = refusal(stage, ExitCode.CONFIGURATION, revision="decade")
+    assert message.startswith(f"revision decade: {image} is the image's, of revision c0ffee; type `argosy images")
+
+
+def test_the_summary_says_how_much_was_fetched_and_how_fast(stage):
+    first, again = stage(), stage()
+    assert first.summary.startswith(f"6 files, {first.bytes / 1e6:,.1f} MB, {first.bytes / 1e6:,.1f} MB fetched at ")
+    assert first.summary.endswith(" MB/s")
+    assert again.summary.endswith(", all of it in the cache already")

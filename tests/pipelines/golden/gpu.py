@@ -3,7 +3,9 @@
 from argosy.pipelines import (
     Accuracy,
     Checkpoints,
+    Claim,
     Dataset,
+    Git,
     Latency,
     Memory,
     Pipeline,
@@ -17,7 +19,7 @@ from argosy.pipelines import (
 
 pipeline = Pipeline(
     name="segments",
-    description="Four GPUs, a local disk and an MLflow server",
+    description="Four GPUs, code from git and an MLflow server",
     dataset=Dataset("data/segments", resources=Resources(cpu="500m", memory="512Mi")),
     training=Training(
         task="segments.task:Segments",
@@ -42,7 +44,9 @@ pipeline = Pipeline(
         node_selector={"disktype": "nvme"},
         tolerations=[Toleration(key="nvidia.com/gpu", effect="NoSchedule"), Toleration(key="pool", value="training")],
     ),
-    storage=Storage(cache="/mnt/nvme/argosy", models_claim="models"),
+    storage=Storage(cache=Claim("segments-cache"), models_claim="models", data_environment="segments-data"),
+    code=Git("https://git.example.org/team/segments.git"),
+    reports=True,
 )
 
 template = pipeline.workflow_template()

@@ -65,19 +65,24 @@ def test_a_failure_is_told_in_argos_words(run):
 
 def test_the_termination_message_becomes_the_reason(run):
     _, result = run(shell("echo no such shard > /dev/termination-log; exit 65"))
-    assert result.message == "main: Error (exit code 65): no such shard"
+    assert result.message == "main: Error (exit code 65): no such shard\n"
 
 
 def test_the_logs_end_stands_in_for_a_termination_message_where_the_policy_says_so(run):
     container = shell("seq 1000; echo ValueError: boom >&2; exit 1", termination_message_policy="FallbackToLogsOnError")
     _, result = run(container)
-    assert result.message.endswith("1000\nValueError: boom")
+    assert result.message.endswith("1000\nValueError: boom\n")
     assert len(result.message.splitlines()) == 80
 
 
 def test_a_signal_is_128_and_its_number(run):
-    _, result = run(Container(command=["sh"], source="kill -KILL $$"))
+    _, result = run(Container(command=["sh"], source="kill -KILL $$$$"))
     assert result.exit_code == 137
+
+
+def test_two_dollars_in_a_script_are_one_as_they_are_in_a_pod(run):
+    pod, _ = run(Container(command=["cat"], source="$$HOME $(HOME)"))
+    assert log(pod) == "$HOME $(HOME)"
 
 
 def test_a_command_that_is_not_there_fails_as_argo_says_it(run):

@@ -1,9 +1,9 @@
 """What a resumed run keeps, and what it runs again."""
 
+import json
 from collections import Counter
 
 import pytest
-import yaml
 
 from argosy.pipelines.local.runner import LocalRuns, RunError
 
@@ -23,7 +23,7 @@ def project(tmp_path):
 
         def fails(self, spec):
             manifest = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow", "metadata": {"generateName": "r-"}}
-            submission = self.runs.prepare(yaml.safe_dump({**manifest, "spec": spec}), {})
+            submission = self.runs.prepare(json.dumps({**manifest, "spec": spec}), {})
             self.folder = self.runs.home.run(submission.name)
             status = self.runs.start(submission, lambda _: None)
             assert status.phase in ("Failed", "Error")
@@ -175,5 +175,5 @@ def test_a_run_that_succeeded_cannot_be_resumed(project):
     (project.flags / "ok").touch()
     with pytest.raises(AssertionError):
         project.fails(spec(pod("a", FLAG), dag("main", task("a"))))
-    with pytest.raises(RunError, match="nothing to resume"):
+    with pytest.raises(RunError, match="nothing to retry"):
         project.runs.resume(project.folder, lambda _: None)

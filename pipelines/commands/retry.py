@@ -1,0 +1,58 @@
+"""`argosy retry`: go on with a run where it ended."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from argosy.pipelines.commands import arguments
+
+if TYPE_CHECKING:
+    from argosy.pipelines.local.store import RunFolder
+
+
+@click.command(cls=arguments.OnCluster, epilog="Example: argosy retry digits-1a2b3c4d")
+@arguments.RUN
+@arguments.cluster("Go on with a run on a cluster")
+@arguments.as_json("the result")
+def retry(run: str | None, cluster: str | None, as_json: bool) -> int:
+    """Go on with a run that was interrupted or failed.
+
+    What has succeeded is not run again. Without RUN it is the newest here that has not succeeded and is not running; on
+    a cluster it must be named, Ctrl-C leaves it running, and `argosy watch` follows it again.
+
+    Exit code: as of `argosy run`.
+    """
+    return _here(run, as_json=as_json) if cluster is None else _on_cluster(cluster, run, as_json=as_json)
+
+
+def _here(name: str | None, *, as_json: bool) -> int:
+    from argosy.pipelines.commands import place
+    from argosy.pipelines.commands.anywhere import LocalRun
+    from argosy.pipelines.commands.execution import execute
+    from argosy.pipelines.local.runner import LocalRuns
+    from argosy.pipelines.status import SUCCEEDED
+
+    def fits(one: "RunFolder") -> bool:
+        found = place.opened(one)
+        return not found.is_active and found.phase != SUCCEEDED
+
+    candidates = place.home().runs()
+    active = next((one for one in candidates if one.runner() is not None), None)
+    if name is None and active and not any(map(fits, candidates)):
+        raise place.running(active)
+    folder = place.chosen(name, fits, "to retry")
+    click.echo(f"retrying {folder.name}", err=as_json)
+    runs, here = LocalRuns(place.project()), LocalRun(folder)
+    return execute(lambda observer: runs.resume(folder, observer), here, here.workflow(), as_json=as_json)
+
+
+def _on_cluster(cluster: str, name: str | None, *, as_json: bool) -> int:
+    from argosy.pipelines.cluster import control
+    from argosy.pipelines.commands import anywhere
+    from argosy.pipelines.commands.watch import watched
+
+    found = anywhere.ClusterRun.named(anywhere.server(cluster), name)
+    control.retry(found.server, found.name)
+    click.echo(f"retrying {found.name}", err=as_json)
+    found.refresh()
+    return watched(found, as_json=as_json)

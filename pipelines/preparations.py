@@ -1,0 +1,89 @@
+"""What a pod does before its step, in init containers: the project's code at the run's revision, and its dataset."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hera.workflows import UserContainer, models
+
+from argosy.pipelines import folders, pods
+from argosy.pipelines.calls import COMMAND, Call, Tag
+from argosy.pipelines.code import Git
+from argosy.pipelines.placement import Claim, NodeFolder, Resources, Storage
+from argosy.pipelines.pods import Mount
+from argosy.steps.contracts import TERMINATION_LOG, Step
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """An init container that runs one of argosy's steps."""
+
+    name: str
+    call: Call
+    mounts: Sequence[Mount]
+    """What it sees beside the pod's own scratch folders."""
+    environment: str | None = None
+    """Name of the ConfigMap and Secret whose entries it gets."""
+
+    def container(self, image: str, resources: Resources, scratch: Sequence[Mount]) -> UserContainer:
+        return UserContainer(
+            name=self.name,
+            image=image,
+            command=list(COMMAND),
+            args=self.call.arguments(),
+            env=[models.EnvVar(name=TERMINATION_LOG, value=folders.TERMINATION)],
+            env_from=[*pods.environment(self.environment)] or None,
+            resources=pods.requirements(resources.model_copy(update={"gpus": 0})),
+            volume_mounts=[mount.model() for mount in (*self.mounts, *scratch)],
+            security_context=pods.container_rights(),
+            termination_message_policy="FallbackToLogsOnError",
+        )
+
+
+def code_fetched(code: Git) -> Preparation:
+    """The project's files at the run's revision, in place of the image's."""
+    name = "fetch-code"
+    fixed = {
+        "output": _output(name),
+        "repository": code.repository,
+        "revision": Tag("{{inputs.parameters.revision}}"),
+        "project": folders.PROJECT,
+        "lock": folders.LOCK,
+        "credentials": folders.GIT,
+    }
+    return Preparation(
+        name, Call(Step.CODE, fixed), [*project(code), pods.secret("git", folders.GIT, code.credentials)]
+    )
+
+
+def data_ensured(storage: Storage, code: Git | None) -> Preparation:
+    """Stages again, on whichever node the pod came to: at once when the dataset is there."""
+    name = "ensure-data"
+    fixed = staging(storage) | {"output": _output(name), "expect": Tag("{{inputs.parameters.dataset-hash}}")}
+    mounts = [cache(storage), *(mount.as_read_only() for mount in project(code))]
+    return Preparation(name, Call(Step.STAGE, fixed), mounts, storage.data_environment)
+
+
+def staging(storage: Storage) -> dict[str, object]:
+    """What every staging is told, whichever dataset it is."""
+    node_folder = storage.cache.path if isinstance(storage.cache, NodeFolder) else ""
+    return {"project": folders.PROJECT, "cache": folders.CACHE, "node_folder": node_folder}
+
+
+def project(code: Git | None) -> list[Mount]:
+    """The folder of fetched code; nothing where the image holds the code."""
+    return [pods.scratch("project", folders.PROJECT)] if code else []
+
+
+def cache(storage: Storage) -> Mount:
+    match storage.cache:
+        case NodeFolder(path=path):
+            return pods.node_folder("cache", folders.CACHE, path)
+        case Claim(name=name):
+            return pods.claim("cache", folders.CACHE, name)
+        case _:
+            return pods.scratch("cache", folders.CACHE)
+
+
+def _output(name: str) -> str:
+    # A folder of its own, or main would find a record before it had done anything.
+    return f"{folders.OUTPUT}/{name}"

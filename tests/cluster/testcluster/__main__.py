@@ -1,0 +1,55 @@
+"""`python -m testcluster parts|up|down`: what a cluster is made of, and one for a developer that is left running."""
+
+import sys
+
+from testcluster.cluster import Cluster, end, parts
+from testcluster.needs import lacking
+from testcluster.paths import BINARIES, STATE
+
+LOOK = """\
+The cluster runs. For a shell that works with it:
+
+{exports}
+  export PATH=$PATH:{bin}
+
+  argosy submit digits -c --watch     # in {project}
+  argo list
+  kubectl get pods -n {namespace}
+  tail -f {logs}/workflow-controller.log
+
+The same variables let `pytest tests/cluster` use it in place of one of its own. `make cluster-down` ends it."""
+
+
+def main(words: list[str]) -> int:
+    match words:
+        case ["parts"]:
+            if reason := lacking():
+                print(f"cluster tier: {reason}", file=sys.stderr)
+            else:
+                parts()
+        case ["up"]:
+            if reason := lacking():
+                print(f"no cluster: {reason}", file=sys.stderr)
+                return 1
+            print(_described(Cluster.booted()))
+        case ["down"]:
+            end()
+        case _:
+            print(__doc__, file=sys.stderr)
+            return 2
+    return 0
+
+
+def _described(cluster: Cluster) -> str:
+    variables = cluster.access.environment | cluster.access.for_tests
+    return LOOK.format(
+        exports="\n".join(f"  export {name}='{value}'" for name, value in variables.items()),
+        bin=BINARIES,
+        project=cluster.project,
+        namespace=cluster.access.namespace,
+        logs=STATE / "logs",
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

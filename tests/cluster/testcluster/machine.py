@@ -1,0 +1,129 @@
+"""The machine that the cluster believes to be alone on: namespaces of its own for network, mounts and processes.
+
+Every process of the cluster lives in them. When their first process is killed the kernel ends all others, and with them
+go mounts and network devices: nothing can be left behind, however the tests end.
+"""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+
+NETWORKS = ("192.0.2", "198.51.100", "203.0.113")
+"""For documentation (RFC 5737): routed nowhere."""
+
+# Pods' abandoned processes fall to the first process; ignoring SIGCHLD lets the kernel collect them (signal(7)).
+FIRST_PROCESS = "import signal; signal.signal(signal.SIGCHLD, signal.SIG_IGN)\nwhile True: signal.pause()"
+
+UNSHARE = ("unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--propagation", "private")
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The namespaces, held by the process `pid`."""
+
+    pid: int
+    network: str
+    """The first three numbers of its addresses: `.1` is this side, `.10` the node."""
+    holder: "subprocess.Popen[bytes] | None" = field(default=None, repr=False, compare=False)
+    """The process here whose child `pid` is, if this process has started it."""
+
+    @property
+    def address(self) -> str:
+        return f"{self.network}.10"
+
+    @classmethod
+    def started(cls) -> "Machine":
+        holder = subprocess.Popen(
+            [*UNSHARE, sys.executable, "-c", FIRST_PROCESS],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        machine = cls(_child_of(holder.pid), _free_network(), holder)
+        try:
+            machine._connect()
+        except BaseException:
+            machine.stop()
+            raise
+        return machine
+
+    def inside(self, *words: str | Path) -> list[str | Path]:
+        """A command, as it runs in the machine.
+
+        Not `ip netns exec`, which mounts /sys anew, where the kubelet then finds no cgroups.
+        """
+        return ["nsenter", f"--target={self.pid}", "--net", "--mount", "--pid", *words]
+
+    def run(self, *words: str | Path, check: bool = True, **options: object) -> "subprocess.CompletedProcess[str]":
+        """Run a command to its end in the machine."""
+        return subprocess.run(self.inside(*words), check=check, text=True, capture_output=True, **options)  # type: ignore[call-overload, no-any-return] # passed on
+
+    def is_running(self) -> bool:
+        return psutil.pid_exists(self.pid) and FIRST_PROCESS in psutil.Process(self.pid).cmdline()
+
+    def stop(self) -> None:
+        """End every process in the machine."""
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process = psutil.Process(self.pid)
+            # A namespace's first process does not hear SIGTERM (pid_namespaces(7)).
+            process.send_signal(signal.SIGKILL)
+            process.wait(timeout=60)
+        if self.holder:
+            self.holder.wait(timeout=60)
+        _remove_cgroups()
+
+    def _connect(self) -> None:
+        subprocess.run(
+            ["ip", "link", "add", self._device, "type", "veth", "peer", "name", "outside", "netns", str(self.pid)],
+            check=True,
+        )
+        subprocess.run(["ip", "address", "add", f"{self.network}.1/24", "dev", self._device], check=True)
+        subprocess.run(["ip", "link", "set", self._device, "up"], check=True)
+        self.run("mount", "--make-rshared", "/")  # the kubelet hands its mounts on to containers
+        for words in (
+            "ip link set lo up",
+            "ip link add node0 type bridge",  # there is no module `dummy` here
+            f"ip address add {self.address}/24 dev node0",
+            "ip link set outside master node0",
+            "ip link set outside up",
+            "ip link set node0 up",
+            "ip route add default dev node0",  # kube-proxy needs one; nothing answers beyond it
+            "sysctl --quiet --write net.ipv4.ip_forward=1 net.bridge.bridge-nf-call-iptables=1",
+        ):
+            self.run(*words.split())
+
+    @property
+    def _device(self) -> str:
+        return f"argosy{NETWORKS.index(self.network)}"
+
+
+def _child_of(pid: int) -> int:
+    """The process that unshare has forked."""
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        for child in psutil.Process(pid).children():
+            if FIRST_PROCESS in child.cmdline():
+                return child.pid
+        time.sleep(0.01)  # the kernel tells nobody of another process's children
+    raise TimeoutError("unshare did not start the machine's first process")
+
+
+def _free_network() -> str:
+    taken = {one.address.rpartition(".")[0] for addresses in psutil.net_if_addrs().values() for one in addresses}
+    return next(network for network in NETWORKS if network not in taken)
+
+
+def _remove_cgroups() -> None:
+    """The kernel keeps the pods' empty cgroups until somebody removes them, from the innermost out."""
+    for root in Path("/sys/fs/cgroup").glob("*/kubepods"):
+        for folder, _, _ in os.walk(root, topdown=False):
+            with contextlib.suppress(OSError):
+                Path(folder).rmdir()

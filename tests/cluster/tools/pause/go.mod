@@ -1,0 +1,3 @@
+module argosy.test/cluster/pause
+
+go 1.24.0
