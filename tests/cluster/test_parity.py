@@ -37,8 +37,10 @@ OWN_WORDS = (
 
 
 @pytest.fixture(scope="module")
-def submissions(cluster, tmp_path_factory) -> dict[str, tuple[LocalRuns, Submission]]:
-    return {name: _prepared(name, tmp_path_factory.mktemp(name), cluster) for name in MANIFESTS}
+def submissions(cluster, request, tmp_path_factory) -> dict[str, tuple[LocalRuns, Submission]]:
+    """Of the manifests that this session asks for."""
+    asked = [item.callspec.params["name"] for item in request.session.items if item.module is request.module]
+    return {name: _prepared(name, tmp_path_factory.mktemp(name), cluster) for name in asked}
 
 
 @pytest.fixture(scope="module")

@@ -1,45 +1,50 @@
-"""Servers that are killed while a run goes on."""
+"""Servers that are killed while a run goes on, which `hera generate yaml ... | argo submit -` has begun."""
 
+import os
 import subprocess
 import sys
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 import mlflow
+import pytest
 from testcluster.paths import BINARIES
 from testcluster.services import wait_until
 
 SECONDS_FOR_A_RUN = 400
 
 
-def test_a_run_survives_the_end_of_every_server_and_is_published_once(cluster, servers):
-    """It is submitted as `hera generate yaml ... | argo submit -` does, and watched all the time."""
+@pytest.fixture
+def name(cluster) -> str:
+    """A run that was submitted without argosy."""
     hera = Path(sys.executable).with_name("hera")
-    manifest = subprocess.run(
-        [hera, "generate", "yaml", "pipelines/digits.py"],
-        cwd=cluster.project,
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout
+    generate = [hera, "generate", "yaml", "pipelines/digits.py"]
+    manifest = subprocess.run(generate, cwd=cluster.project, check=True, capture_output=True, text=True).stdout
+    submit = [BINARIES / "argo", "submit", "-", "--output=name"]
     submitted = subprocess.run(
-        [BINARIES / "argo", "submit", "-", "--output=name"],
-        env=cluster.environment,
-        input=manifest,
-        check=True,
-        capture_output=True,
-        text=True,
+        submit, env=cluster.environment, input=manifest, check=True, capture_output=True, text=True
     )
-    name = submitted.stdout.strip()
+    return submitted.stdout.strip()
+
+
+@pytest.fixture
+def watching(cluster, name) -> Iterator["subprocess.Popen[str]"]:
+    """Somebody who watches it on the command line."""
     argosy = Path(sys.executable).with_name("argosy")
-    watching = subprocess.Popen(
+    with subprocess.Popen(
         [argosy, "watch", name, "-c"],
         cwd=cluster.project,
-        env=cluster.environment | {"PATH": "/usr/bin:/bin"},
+        env=os.environ | cluster.environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-    )
+    ) as process:
+        yield process
+        process.kill()
+
+
+def test_a_run_survives_the_end_of_every_server_and_is_published_once(cluster, servers, name, watching):
     wait_until(lambda: is_training(cluster.workflow(name)), "training to have begun", SECONDS_FOR_A_RUN)
 
     for service in (servers.argo.controller, servers.argo.server, servers.stores.mlflow):
@@ -52,7 +57,7 @@ def test_a_run_survives_the_end_of_every_server_and_is_published_once(cluster, s
     assert "publish: succeeded" in said
     run = cluster.workflow(name)
     assert run["status"]["phase"] == "Succeeded"
-    assert train(run)["phase"] == "Succeeded"
+    assert train(run)["phase"] == "Succeeded", "the killed servers did not end the training"
     client = mlflow.MlflowClient(tracking_uri=cluster.mlflow)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

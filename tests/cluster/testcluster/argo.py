@@ -75,7 +75,13 @@ class Argo:
             "--executor-image-pull-policy=Never",
         ]
         # Without these a reconciliation waits for ten times as long (workflow/controller/operator.go:806).
-        quick = {"LEADER_ELECTION_DISABLE": "true", "INFORMER_WRITE_BACK": "true", "DEFAULT_REQUEUE_TIME": "1s"}
+        quick = {
+            "LEADER_ELECTION_DISABLE": "true",
+            "INFORMER_WRITE_BACK": "true",
+            "DEFAULT_REQUEUE_TIME": "1s",
+            "ARGO_PROGRESS_PATCH_TICK_DURATION": "1s",  # else it tells once a minute how far a pod is
+            "ARGO_PROGRESS_FILE_TICK_DURATION": "1s",
+        }
         return Service(self.kubernetes.machine, "workflow-controller", words, self._has_controller, quick)
 
     @cached_property

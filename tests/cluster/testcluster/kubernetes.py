@@ -192,7 +192,11 @@ class Kubernetes:
 
     def _kubelet(self) -> Service:
         config = self.folder / "kubelet.yaml"
-        config.write_text(yaml.safe_dump(KUBELET | {"containerRuntimeEndpoint": f"unix://{self.containerd_socket}"}))
+        own = {
+            "containerRuntimeEndpoint": f"unix://{self.containerd_socket}",
+            "cgroupRoot": f"/{self.machine.cgroup}",
+        }
+        config.write_text(yaml.safe_dump(KUBELET | own))
         words = [
             BINARIES / "kubelet",
             f"--config={config}",

@@ -49,6 +49,7 @@ class Machine:
         )
         machine = cls(_child_of(holder.pid), _free_network(), holder)
         try:
+            machine._make_cgroups()
             machine._connect()
         except BaseException:
             machine.stop()
@@ -78,7 +79,23 @@ class Machine:
             process.wait(timeout=60)
         if self.holder:
             self.holder.wait(timeout=60)
-        _remove_cgroups()
+        self._remove_cgroups()
+
+    @property
+    def cgroup(self) -> str:
+        """The cgroup below which its pods are: a kubelet ends whatever it does not know below its own."""
+        return f"argosy{NETWORKS.index(self.network)}"
+
+    def _make_cgroups(self) -> None:
+        for root in _cgroup_roots():
+            (root / self.cgroup).mkdir(exist_ok=True)
+
+    def _remove_cgroups(self) -> None:
+        """The kernel keeps the pods' empty cgroups until somebody removes them, from the innermost out."""
+        for root in _cgroup_roots():
+            for folder, _, _ in os.walk(root / self.cgroup, topdown=False):
+                with contextlib.suppress(OSError):
+                    Path(folder).rmdir()
 
     def _connect(self) -> None:
         subprocess.run(
@@ -121,9 +138,9 @@ def _free_network() -> str:
     return next(network for network in NETWORKS if network not in taken)
 
 
-def _remove_cgroups() -> None:
-    """The kernel keeps the pods' empty cgroups until somebody removes them, from the innermost out."""
-    for root in Path("/sys/fs/cgroup").glob("*/kubepods"):
-        for folder, _, _ in os.walk(root, topdown=False):
-            with contextlib.suppress(OSError):
-                Path(folder).rmdir()
+def _cgroup_roots() -> list[Path]:
+    """One for each controller, or one for all."""
+    top = Path("/sys/fs/cgroup")
+    if (top / "cgroup.controllers").exists():
+        return [top]
+    return [root for root in top.iterdir() if (root / "cgroup.procs").exists() and not root.is_symlink()]
