@@ -107,7 +107,7 @@ def retries(preparations: Sequence[str]) -> RetryStrategy:
         lasting = [ExitCode.CODE] + [code for code, kind in FAILURE_CLASSES.items() if kind in _LASTING]
         listed = "|".join(str(int(code)) for code in sorted(lasting))
         before = "|".join(preparations)
-        expression = f"({expression}) && !(lastRetry.message matches '^({before}): .*[(]exit code ({listed})[)]')"
+        expression = f"({expression}) && !(lastRetry.message matches '^({before}): [^(]*[(]exit code ({listed})[)]')"
     return RetryStrategy(
         limit=5,
         retry_policy=RetryPolicy.always,

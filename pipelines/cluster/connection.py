@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from argosy.pipelines.cluster import kubeconfig
 from argosy.pipelines.cluster.errors import ClusterError
 from argosy.pipelines.cluster.profiles import FILE, Profile, profiles
-from argosy.pipelines.names import suggestion
+from argosy.pipelines.names import DNS_NAME, suggestion
 
 DEFAULT_NAMESPACE = "default"
 _TOKEN = re.compile(r"[!-~]+")
@@ -46,10 +46,13 @@ def connection(wanted: str | None, project: Path, environment: Mapping[str, str]
     url = _url(wanted, profile, environment)
     context = cache(lambda: kubeconfig.current(environment))  # read only where it is needed
     namespace = environment.get("ARGO_NAMESPACE") or (profile and profile.namespace) or context().namespace
+    namespace = namespace or DEFAULT_NAMESPACE
+    if not DNS_NAME.fullmatch(namespace):
+        raise ClusterError(f"{namespace!r} is no namespace; ARGO_NAMESPACE, the profile or kubeconfig says so")
     token, token_from = _token(profile, context, environment)
     return Connection(
         url=url,
-        namespace=namespace or DEFAULT_NAMESPACE,
+        namespace=namespace,
         token=token,
         token_from=token_from,
         verify=_verification(profile, project, environment),
@@ -72,32 +75,37 @@ def _profile(wanted: str | None, project: Path, environment: Mapping[str, str]) 
 
 
 def _url(wanted: str | None, profile: Profile | None, environment: Mapping[str, str]) -> str:
-    is_secure = environment.get("ARGO_SECURE") != "false"
+    scheme = "http" if environment.get("ARGO_SECURE") == "false" else "https"
     given = environment.get("ARGO_SERVER", "")
-    from_environment = _with_scheme(given, is_secure=is_secure) + environment.get("ARGO_BASE_HREF", "").rstrip("/")
-    from_profile = _with_scheme(profile.server, is_secure=True) if profile else ""
-    if given and profile and from_environment.rstrip("/") != from_profile.rstrip("/"):
+    from_environment = given and _address(given + environment.get("ARGO_BASE_HREF", ""), scheme)
+    from_profile = profile and _address(profile.server, "https")
+    if from_environment and profile and from_environment != from_profile:
         what = f"ARGO_SERVER is {given}, and cluster {wanted!r} is {profile.server}"
         raise ClusterError(f"{what}; unset ARGO_SERVER, or leave the cluster's name out")
-    url = from_environment if given else from_profile
-    if not url:
-        remedy = f'write [tool.argosy.clusters.NAME] with server = "https://..." into {FILE}, or set ARGO_SERVER'
-        raise ClusterError(f"no cluster is known; {remedy}")
-    if not _is_address(url):
-        raise ClusterError(f"{given or (profile and profile.server)!r} is no address; write https://HOST:PORT")
+    if url := from_environment or from_profile:
+        return url
+    remedy = f'write [tool.argosy.clusters.NAME] with server = "https://..." into {FILE}, or set ARGO_SERVER'
+    raise ClusterError(f"no cluster is known; {remedy}")
+
+
+def _address(text: str, scheme: str) -> str:
+    """The address with its scheme and a slash at its end. Raises ClusterError, which tells no credentials."""
+    url = text if "://" in text else f"{scheme}://{text}"
+    if "@" in url:
+        raise ClusterError("the address of Argo's server holds credentials; write https://HOST:PORT, the token apart")
+    if not is_address(url):
+        raise ClusterError(f"{text!r} is no address; write https://HOST:PORT")
     return url.rstrip("/") + "/"
 
 
-def _is_address(url: str) -> bool:
+def is_address(url: str) -> bool:
+    """Whether something can be added to its path."""
     try:
         parts = urlsplit(url)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        is_plain = not re.search(r"[\s?#@]", url)
+        return is_plain and parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:  # a port that is no number
         return False
-
-
-def _with_scheme(address: str, *, is_secure: bool) -> str:
-    return address if "://" in address else f"{'https' if is_secure else 'http'}://{address}"
 
 
 def _token(

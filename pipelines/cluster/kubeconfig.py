@@ -9,14 +9,48 @@ import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+
+import msgspec
 
 from argosy.pipelines.cluster.errors import ClusterError
 
-Json = dict[str, Any]
-
 PLUGIN_SECONDS = 60
 """A plugin that gets a token may ask its user to sign in first."""
+
+
+class _Variable(msgspec.Struct):
+    name: str
+    value: str
+
+
+class _Plugin(msgspec.Struct, rename="camel"):
+    command: str
+    api_version: str = ""
+    args: list[str] | None = None
+    env: list[_Variable] | None = None
+
+
+class _User(msgspec.Struct, rename="camel"):
+    token: str = ""
+    token_file: str = ""
+    exec: _Plugin | None = None
+
+
+class _Context(msgspec.Struct):
+    namespace: str = ""
+    user: str = ""
+
+
+class _Entry(msgspec.Struct):
+    name: str
+    context: _Context = msgspec.field(default_factory=_Context)
+    user: _User = msgspec.field(default_factory=_User)
+
+
+class _Config(msgspec.Struct, rename="kebab"):
+    current_context: str = ""
+    contexts: list[_Entry] | None = None
+    users: list[_Entry] | None = None
 
 
 @dataclass(frozen=True)
@@ -25,19 +59,19 @@ class Context:
 
     namespace: str = ""
     user: str = ""
-    _credentials: Json = field(default_factory=dict, repr=False)
+    _credentials: _User = field(default_factory=_User, repr=False)
     _folder: Path = Path()
 
     def token(self) -> str:
         """The user's token, read or asked for now; empty where the user has none. Raises ClusterError."""
-        if token := self._credentials.get("token"):
-            return str(token)
-        if file := self._credentials.get("tokenFile"):
+        if token := self._credentials.token:
+            return token
+        if file := self._credentials.token_file:
             try:
-                return (self._folder / str(file)).read_text(encoding="utf-8").strip()
+                return (self._folder / file).read_text(encoding="utf-8", errors="replace").strip()
             except OSError as error:
                 raise ClusterError(f"kubeconfig: tokenFile of user {self.user}: {file}: {error.strerror}") from error
-        if plugin := self._credentials.get("exec"):
+        if plugin := self._credentials.exec:
             return _from_plugin(plugin, self.user)
         return ""
 
@@ -47,36 +81,29 @@ def current(environment: Mapping[str, str]) -> Context:
     from_environment = [Path(name) for name in environment.get("KUBECONFIG", "").split(os.pathsep) if name]
     files = from_environment or [Path.home() / ".kube" / "config"]
     read = [(file, _read(file)) for file in files if file.is_file()]
-    wanted = next((content["current-context"] for _, content in read if content.get("current-context")), None)
-    context, _ = _entry(read, "contexts", "context", wanted)
-    credentials, folder = _entry(read, "users", "user", context.get("user"))
-    return Context(str(context.get("namespace") or ""), str(context.get("user") or ""), credentials, folder)
+    # Of several files the first that says something counts, as kubectl merges them.
+    wanted = next((content.current_context for _, content in read if content.current_context), None)
+    contexts = [one.context for _, content in read for one in content.contexts or () if one.name == wanted]
+    context = contexts[0] if contexts else _Context()
+    users = [(one.user, file) for file, content in read for one in content.users or () if one.name == context.user]
+    credentials, file = users[0] if users else (_User(), Path())
+    return Context(context.namespace, context.user, credentials, file.parent)
 
 
-def _read(file: Path) -> Json:
+def _read(file: Path) -> _Config:
     from argosy.pipelines.documents import DocumentError, load_all
 
     try:
-        content: object = next(load_all(file.read_text(encoding="utf-8")), {})
-    except (DocumentError, UnicodeDecodeError) as error:
+        return msgspec.convert(next(load_all(file.read_text(encoding="utf-8")), None) or {}, _Config)
+    except (DocumentError, UnicodeDecodeError, msgspec.ValidationError, OSError) as error:
         raise ClusterError(f"{file}: {error}; KUBECONFIG names the file, `kubectl config view` shows it") from error
-    return content if isinstance(content, dict) else {}
 
 
-def _entry(read: list[tuple[Path, Json]], kind: str, key: str, name: object) -> tuple[Json, Path]:
-    """The first entry of this name, as kubectl merges files, and its file's folder."""
-    for file, content in read:
-        for entry in content.get(kind) or []:
-            if entry.get("name") == name:
-                return entry.get(key) or {}, file.parent
-    return {}, Path()
-
-
-def _from_plugin(plugin: Json, user: str) -> str:
+def _from_plugin(plugin: _Plugin, user: str) -> str:
     """The token that a credential plugin prints (client.authentication.k8s.io, ExecCredential)."""
-    command = [str(plugin.get("command")), *map(str, plugin.get("args") or [])]
-    asked = {"apiVersion": plugin.get("apiVersion"), "kind": "ExecCredential", "spec": {"interactive": False}}
-    added = {str(one["name"]): str(one["value"]) for one in plugin.get("env") or []}
+    command = [plugin.command, *(plugin.args or ())]
+    asked = {"apiVersion": plugin.api_version, "kind": "ExecCredential", "spec": {"interactive": False}}
+    added = {one.name: one.value for one in plugin.env or ()}
     environment = os.environ | added | {"KUBERNETES_EXEC_INFO": json.dumps(asked)}
     try:
         done = subprocess.run(

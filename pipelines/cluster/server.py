@@ -16,7 +16,7 @@ import msgspec
 
 from argosy.pipelines.cluster.connection import Connection
 from argosy.pipelines.cluster.errors import LostError, MissingError, UnreadableError
-from argosy.pipelines.cluster.session import EVENT, PATIENT, Patience, reaching, refusal, session
+from argosy.pipelines.cluster.session import BLOCK_BYTES, EVENT, PATIENT, Patience, reaching, refusal, session
 from argosy.pipelines.manifest import Json
 from argosy.pipelines.names import PIPELINE_LABEL
 from argosy.pipelines.status import Status
@@ -134,7 +134,7 @@ class ArgoServer:
             if not response.ok:
                 message = f"artifact {artifact} of {node}: {response.reason}"
                 raise refusal(response.status_code, message, self.connection)
-            for line in response.iter_lines():
+            for line in response.iter_lines(BLOCK_BYTES):
                 yield line.decode(errors="replace")
 
     def page(self, name: str) -> str:
@@ -172,7 +172,7 @@ class ArgoServer:
                 stream=True,
             ) as response,
         ):
-            for line in response.iter_lines():
+            for line in response.iter_lines(BLOCK_BYTES):
                 if line.startswith(EVENT):
                     yield self._result(line.removeprefix(EVENT))
 

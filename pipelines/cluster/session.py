@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urljoin, urlsplit
 
 import requests
 import urllib3
@@ -22,6 +23,11 @@ from argosy.pipelines.cluster.errors import ClusterError, ExistsError, LostError
 
 COME_AGAIN = (408, 429, 500, 502, 503, 504)
 """Statuses that say nothing about what was asked for; 500 is also Argo's for whatever Kubernetes could not do."""
+
+BLOCK_BYTES = 1 << 16
+"""Read at once of a stream. By itself requests reads 512 and puts the line together anew for each: five seconds for an
+event of 2 MB.
+"""
 
 EVENT = b"data: "
 """How a line with an event begins (https://html.spec.whatwg.org/multipage/server-sent-events.html)."""
@@ -113,8 +119,11 @@ def reaching(connection: Connection) -> Iterator[None]:
 
 
 def _judge(response: requests.Response, connection: Connection) -> None:
-    is_stream = response.headers.get("Content-Type", "").startswith("text/event-stream")
-    if response.is_redirect or (is_stream and response.ok):
+    if response.is_redirect:  # to follow one would make a GET of what was to be changed
+        leads_to = urlsplit(urljoin(response.url, response.headers["Location"]))
+        what = f"leads elsewhere, to {leads_to.scheme}://{leads_to.hostname}"
+        raise ClusterError(f"{connection.url}: {what}; {_address_of(connection)} must name Argo's server itself")
+    if response.ok and response.headers.get("Content-Type", "").startswith("text/event-stream"):
         return
     answer = _json(response)
     if answer is None and response.status_code in COME_AGAIN:
@@ -176,7 +185,7 @@ def _cause(error: BaseException) -> str:
 
 
 def _bottom(error: BaseException) -> BaseException:
-    """The error that all others came from."""
-    while isinstance(cause := getattr(error, "reason", None) or error.__cause__ or error.__context__, BaseException):
-        error = cause
-    return error
+    """The error that all others came from. urllib3 holds some among its arguments."""
+    held = next((one for one in error.args if isinstance(one, BaseException)), None)
+    cause = getattr(error, "reason", None) or held or error.__cause__ or error.__context__
+    return _bottom(cause) if isinstance(cause, BaseException) else error

@@ -107,12 +107,13 @@ class ClusterRun:
         names = server.names() if name is None else []
         if name is None and not names:
             raise Mistake(f"there is no run of argosy's at {server.connection}; `argosy submit PIPELINE` makes one")
+        wanted = names[0] if name is None else name
         try:
-            return cls(server, server.workflow(name or names[0]))
+            return cls(server, server.workflow(wanted))
         except MissingError as error:
             known = server.names(everyones=True)
             otherwise = f"`{place.program('argosy')} runs -c` lists those at {server.connection}"
-            raise unknown("run", name or names[0], known, otherwise) from error
+            raise unknown("run", wanted, known, otherwise) from error
 
     @classmethod
     def named(cls, server: "ArgoServer", name: str | None) -> "ClusterRun":

@@ -39,8 +39,9 @@ class OnCluster(click.Command):
 
 
 def _told_apart(words: Sequence[str]) -> Iterator[str]:
-    for word, following in pairwise([*words, "-"]):
-        is_bare = word in _CLUSTER and not following.startswith("-") and following not in _cluster_names()
+    for word, following in pairwise([*words, "--"]):
+        is_option = following.startswith("-") and following != "-"  # which is a pipeline on standard input
+        is_bare = word in _CLUSTER and not is_option and following not in _cluster_names()
         yield f"{_CLUSTER[1]}={THE_ONLY_ONE}" if is_bare else word
 
 

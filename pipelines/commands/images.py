@@ -1,5 +1,6 @@
 """`argosy images`: the container images of a project's pods."""
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
 
 PUSHED = "pushed-images.lock"
 """In the project's folder of runs: what `push` has brought to a registry."""
+
+REGISTRY = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]+)?(/[a-z0-9._-]+)*/?")
 
 ENGINE = click.option(
     "--engine", type=click.Choice(["buildah", "podman", "docker"]), help="Use this one, not the first that is there."
@@ -70,8 +73,8 @@ def push(registry: str, engine: str | None, dirty: bool) -> None:
     from argosy.pipelines.commands import place
     from argosy.pipelines.images import lock
 
-    if "://" in registry:
-        raise Mistake(f"{registry!r} is an address; leave out {registry.partition('://')[0]}://")
+    if not REGISTRY.fullmatch(registry):
+        raise Mistake(f"{registry!r} is no registry; write HOST, HOST:PORT or HOST/PATH, and no https://")
     of_project = _images(engine, dirty=dirty)
     pushed = of_project.push(registry.rstrip("/"))
     ledger = place.project() / place.HOME / PUSHED

@@ -38,21 +38,26 @@ def _of_task(model: BaseModel, given: Mapping[str, str]) -> Iterator[Problem]:
     fields = {name: info for name, info in kind.model_fields.items() if option(name) in given}
     if not fields:
         return
-    changed = _decoded(fields, {name: given[option(name)] for name in fields})
-    yield from _problems(kind, {**model.model_dump(), **changed})
+    content = {**model.model_dump(), **_decoded(fields, {name: given[option(name)] for name in fields})}
+    problems = list(_problems(kind, content))
+    yield from problems or _of_hyperparameters(kind.model_validate(content))
+
+
+def _of_hyperparameters(made: BaseModel) -> Iterator[Problem]:
+    try:
+        hyperparameters(made)
+    except ValueError as error:
+        what, _, remedy = str(error).partition("; ")
+        yield Problem("-p", what, remedy)
 
 
 def _problems(kind: type[BaseModel], content: Mapping[str, object]) -> Iterator[Problem]:
     try:
-        made = kind.model_validate(content)
-        hyperparameters(made)
+        kind.model_validate(content)
     except ValidationError as error:
         for one in problems_of(error, kind.model_fields):
             _, _, field = one.where.partition(".")
             yield Problem(f"-p {option(field)}" if field else one.where, one.what, one.remedy)
-    except ValueError as error:
-        what, _, remedy = str(error).partition("; ")
-        yield Problem("-p", what, remedy)
 
 
 def _decoded(fields: Mapping[str, FieldInfo], given: Mapping[str, str]) -> dict[str, object]:

@@ -48,11 +48,12 @@ def _here(name: str | None, *, as_json: bool) -> int:
 
 def _on_cluster(cluster: str, name: str | None, *, as_json: bool) -> int:
     from argosy.pipelines.cluster import control
+    from argosy.pipelines.cluster.following import persistent
     from argosy.pipelines.commands import anywhere
     from argosy.pipelines.commands.watch import watched
 
     found = anywhere.ClusterRun.named(anywhere.server(cluster), name)
     control.retry(found.server, found.name)
     click.echo(f"retrying {found.name}", err=as_json)
-    found.refresh()
+    persistent(found.refresh, control.ASKED_FOR_SECONDS)
     return watched(found, as_json=as_json)

@@ -5,6 +5,7 @@ import re
 import subprocess
 from pathlib import Path
 
+from argosy.pipelines import git
 from argosy.pipelines.commands.mistake import Mistake
 
 DIRTY = "-dirty"
@@ -80,9 +81,12 @@ def of_image(baked: str, commit: str, project: Path) -> str:
 
     A commit that records the image in images.lock can be no other than a later one. Raises Mistake.
     """
-    differing = _git(project, "diff", "--name-only", baked, commit, "--", ":/", f":(exclude){IMAGES_LOCK}").split("\n")
     if not _commit(project, baked):
         raise Mistake(f"{IMAGES_LOCK}: names an image of commit {baked}, which is not known here; `git fetch` it")
+    if not _commit(project, commit):
+        what = f"{commit} is not known here, and {IMAGES_LOCK} names an image of {baked[:12]}"
+        raise Mistake(f"parameter 'revision': {what}; `git fetch` it")
+    differing = _git(project, "diff", "--name-only", baked, commit, "--", ":/", f":(exclude){IMAGES_LOCK}").split("\n")
     if differing != [""]:
         what = (
             f"{IMAGES_LOCK} names an image of commit {baked[:12]}, and files differ since: {', '.join(differing[:5])}"
@@ -126,6 +130,7 @@ def _commit(project: Path, name: str) -> str:
 def _git(project: Path, *words: str) -> str:
     command = ["git", "--no-optional-locks", "-C", str(project), *words]
     try:
-        return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+        done = subprocess.run(command, env=git.environment(), capture_output=True, text=True, check=False)
     except FileNotFoundError:
         return ""
+    return done.stdout.strip()

@@ -49,8 +49,8 @@ def fetches_code(document: "Json") -> bool:
 
 def image_of(document: "Json") -> str:
     """The image of its pods; empty where none names one."""
-    templates = document["spec"].get("templates") or []
-    return next((str(one["container"]["image"]) for one in templates if "image" in one.get("container", {})), "")
+    containers = (one.get("container") or {} for one in document["spec"].get("templates") or [])
+    return next((str(one["image"]) for one in containers if "image" in one), "")
 
 
 def refuse_unfit(found: "Source", values: dict[str, str]) -> None:

@@ -33,6 +33,8 @@ def submit(
 
     Exit code: 0 the run is there, 2 nothing was submitted; with --watch as of `argosy run`.
     """
+    from argosy.pipelines.cluster.following import persistent
+    from argosy.pipelines.cluster.submission import ASKED_FOR_SECONDS
     from argosy.pipelines.cluster.submission import submit as put
     from argosy.pipelines.commands import anywhere, source
     from argosy.pipelines.commands.submission import refuse_unfit
@@ -47,10 +49,10 @@ def submit(
     _warn_of_unpushed(document)
     server = anywhere.server(cluster)
     name, is_new = put(server, _signed(document), name, again=again)
-    run = anywhere.ClusterRun.find(server, name)
     how = f"submitted to {server.connection}" if is_new else "exists, with the same manifest and values"
     remedy = "" if is_new else "; --again makes another"
     click.echo(f"run {name} {how}{remedy}", err=as_json)
+    run = persistent(lambda: anywhere.ClusterRun.find(server, name), ASKED_FOR_SECONDS)
     return watched(run, as_json=as_json) if is_watched else _told(run, is_new=is_new, as_json=as_json)
 
 

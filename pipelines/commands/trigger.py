@@ -57,9 +57,12 @@ def gitlab(pipeline: str) -> None:
 def _known(pipeline: str) -> str:
     """A pipeline of the project, by its name: CI has no other files. Raises Mistake."""
     from argosy.pipelines.commands import source
-    from argosy.pipelines.commands.mistake import unknown
+    from argosy.pipelines.commands.mistake import Mistake, unknown
+    from argosy.pipelines.names import TEMPLATE_NAME
 
     known = source.available()
     if pipeline not in known:
         raise unknown("pipeline", pipeline, known, f"there are {', '.join(sorted(known)) or 'none'}")
+    if not TEMPLATE_NAME.fullmatch(pipeline):  # it goes into shell lines
+        raise Mistake(f"{pipeline!r} is more than letters, digits and dashes; rename {known[pipeline].name}")
     return pipeline

@@ -1,12 +1,12 @@
 """The folders that images are made of: nothing is in them that does not belong into the image."""
 
 import json
-import os
 import shutil
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
+from argosy.pipelines import git
 from argosy.pipelines.errors import Problem, Refusal
 from argosy.pipelines.images.project import LOCK, Definition, locked
 
@@ -53,7 +53,12 @@ def project(folder: Path, project: Path, revision: str) -> None:
 def _git(project: Path, *words: str, environment: Mapping[str, str] | None = None) -> str:
     command = ["git", "-C", str(project), *words]
     done = subprocess.run(
-        command, capture_output=True, text=True, errors="replace", check=False, env=os.environ | (environment or {})
+        command,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+        env=git.environment() | dict(environment or {}),
     )
     if done.returncode != 0:
         said = done.stderr.strip() or f"exit code {done.returncode}"

@@ -81,7 +81,7 @@ class Engine:
         shown = subprocess.run(
             [self.name, "inspect", "--format", "{{json .RepoDigests}}", target], capture_output=True, check=True
         )
-        name = target.rpartition(":")[0]
+        name = target.rpartition(":")[0].removeprefix("docker.io/").removeprefix("library/")  # as docker tells it
         digests = dict(str(one).split("@") for one in json.loads(shown.stdout))
         return digests[name]
 

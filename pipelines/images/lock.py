@@ -31,7 +31,9 @@ def entries(file: Path) -> dict[str, Entry]:
     except FileNotFoundError:
         return {}
     except (tomllib.TOMLDecodeError, msgspec.ValidationError, UnicodeDecodeError) as error:
-        raise Refusal([Problem(str(file), str(error), "write it anew with `argosy images lock`")]) from None
+        raise Refusal(
+            [Problem(str(file), str(error), "remove it; `argosy images push` and `argosy images lock` write it")]
+        ) from None
 
 
 def write(file: Path, images: Mapping[str, Entry]) -> None:

@@ -19,14 +19,20 @@ PODS_EXTRA = "steps"
 Name = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9]+([._/-][a-z0-9]+)*$")]
 """Of an image, without registry and tag."""
 
+ProjectName = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$")]
+"""https://packaging.python.org/en/latest/specifications/name-normalization/"""
+
+Version = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$")]
+"""As far as a tag can hold it."""
+
 FREEZE = f"`argosy images freeze` writes {LOCK}; then commit it"
 
 
 class Project(msgspec.Struct, frozen=True):
     """The table [project]."""
 
-    name: str
-    version: str
+    name: ProjectName
+    version: Version
     python: str = msgspec.field(name="requires-python", default=">=3.11")
     dependencies: Sequence[str] = ()
     optional: dict[str, list[str]] = msgspec.field(name="optional-dependencies", default_factory=dict)
@@ -41,11 +47,23 @@ class Images(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Extras of the project that pods need."""
 
 
+class Argosy(msgspec.Struct, frozen=True):
+    """The table [tool.argosy]."""
+
+    images: Images = Images()
+
+
+class Tool(msgspec.Struct, frozen=True):
+    """The table [tool]."""
+
+    argosy: Argosy = Argosy()
+
+
 class Definition(msgspec.Struct, frozen=True):
     """A pyproject.toml, as far as images go."""
 
     project: Project
-    images: Images
+    tool: Tool = Tool()
 
     @classmethod
     def of(cls, folder: Path) -> "Definition":
@@ -53,18 +71,21 @@ class Definition(msgspec.Struct, frozen=True):
         file = folder / "pyproject.toml"
         try:
             document = tomllib.loads(file.read_text(encoding="utf-8"))
-            images = document.get("tool", {}).get(ARGOSY, {}).get("images", {})
-            found = msgspec.convert({"project": document["project"], "images": images}, cls)
+            if "project" not in document:
+                raise Refusal([Problem(str(file), "has no table [project]", "give it a name and a version")])
+            found = msgspec.convert(document, cls)
         except FileNotFoundError:
             raise Refusal([Problem(str(file), "is not there", "images need the project's name and version")]) from None
-        except KeyError:
-            raise Refusal([Problem(str(file), "has no table [project]", "give it a name and a version")]) from None
         except (tomllib.TOMLDecodeError, msgspec.ValidationError, UnicodeDecodeError) as error:
             raise Refusal([Problem(str(file), str(error), "correct it")]) from None
         if unknown := next((one for one in found.images.extras if one not in found.project.optional), None):
             what = f"tool.argosy.images.extras names {unknown!r}, which is no extra of the project"
             raise Refusal([Problem(str(file), what, "correct it")])
         return found
+
+    @property
+    def images(self) -> Images:
+        return self.tool.argosy.images
 
     @property
     def image(self) -> str:
@@ -94,6 +115,8 @@ def locked(folder: Path) -> str:
         text = file.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise Refusal([Problem(str(file), "is not there, and images hold frozen versions alone", FREEZE)]) from None
+    except UnicodeDecodeError:
+        raise Refusal([Problem(str(file), "is no text", FREEZE)]) from None
     if not re.search(r"^uv==", text, re.MULTILINE):
         raise Refusal([Problem(str(file), "pins no uv, which installs the rest", FREEZE)])
     return text

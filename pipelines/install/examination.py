@@ -93,7 +93,9 @@ def _unsigned(connection: Connection) -> Finding:
     anonymous.auth = _leave  # or requests would take credentials from ~/.netrc
     try:
         with reaching(connection):
-            status = anonymous.post(url, json={}, verify=connection.verify, timeout=SECONDS).status_code
+            status = anonymous.post(
+                url, json={}, verify=connection.verify, timeout=SECONDS, allow_redirects=False
+            ).status_code
     except ClusterError as error:
         return Finding("webhooks", "failed", str(error))
     if status in (401, 403):

@@ -3,11 +3,12 @@
 import ipaddress
 from collections.abc import Sequence
 from typing import Annotated, Literal
-from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, model_validator
 
 from argosy.pipelines import quantities
+from argosy.pipelines.cluster.connection import is_address
+from argosy.pipelines.names import DNS_NAME
 from argosy.pipelines.nouns import Noun
 from argosy.pipelines.placement import AbsolutePath
 
@@ -16,15 +17,10 @@ Size = Annotated[str, AfterValidator(quantities.memory)]
 
 
 def _address(url: str) -> str:
-    try:
-        parts = urlsplit(url)
-        is_fit = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        is_fit = False
-    if not is_fit:
-        raise ValueError(f"{url!r} is no address; write https://HOST or http://HOST:PORT")
-    if parts.username or parts.password:
+    if "@" in url:
         raise ValueError("the address holds credentials; put them into the Secret that the notes name")
+    if not is_address(url):
+        raise ValueError(f"{url!r} is no address; write https://HOST or http://HOST:PORT")
     return url.rstrip("/")
 
 
@@ -39,7 +35,7 @@ def network_and_port(destination: str) -> tuple[str, int]:
 def _destination(text: str) -> str:
     kind, _, name = text.partition("/")
     try:
-        if kind != "namespace" or not name:
+        if kind != "namespace" or not DNS_NAME.fullmatch(name):
             network_and_port(text)
     except ValueError:
         remedy = "write 203.0.113.0/24:443, [2001:db8::]/64:443 or namespace/NAME"

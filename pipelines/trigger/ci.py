@@ -1,13 +1,13 @@
 """Files for the CI of GitHub and GitLab: a merge request shows how the manifest changes, the main branch submits it.
 
-PIPELINE stands for the pipeline's name. The project is installed with what it needs, argosy among it, since its tasks'
-imports are checked. The base's own modules come before the installed ones, which are the head's.
+{PIPELINE} stands for the pipeline's name. The project is installed with what it needs, argosy among it, since its
+tasks' imports are checked. The base's own modules come before the installed ones, which are the head's.
 """
 
 DIFFERENCE = """\
-argosy compile PIPELINE -o "$FOLDER/head.yaml"
+argosy compile {PIPELINE} -o "$FOLDER/head.yaml"
 git worktree add --quiet --detach "$FOLDER/base" "$BASE"
-(cd "$FOLDER/base" && PYTHONPATH=$PWD argosy compile PIPELINE -o "$FOLDER/base.yaml") || : > "$FOLDER/base.yaml"
+(cd "$FOLDER/base" && PYTHONPATH=$PWD argosy compile {PIPELINE} -o "$FOLDER/base.yaml") || : > "$FOLDER/base.yaml"
 git worktree remove --force "$FOLDER/base"
 diff -u --label base --label head "$FOLDER/base.yaml" "$FOLDER/head.yaml" > "$FOLDER/manifest.diff" || test $? -eq 1
 """
@@ -15,7 +15,7 @@ diff -u --label base --label head "$FOLDER/base.yaml" "$FOLDER/head.yaml" > "$FO
 
 GITHUB = """\
 # Variables of the repository: ARGO_SERVER, ARGO_NAMESPACE. Secret: ARGO_TOKEN, of an account that may create workflows.
-name: PIPELINE
+name: {PIPELINE}
 
 on:
   pull_request:
@@ -38,7 +38,7 @@ jobs:
       with:
         python-version: "3.12"
     - run: python -m pip install --editable .
-    - run: argosy check PIPELINE
+    - run: argosy check {PIPELINE}
     - name: How the manifest changes
       env:
         BASE: ${{ github.event.pull_request.base.sha }}
@@ -64,7 +64,7 @@ DIFFERENCE
       with:
         python-version: "3.12"
     - run: python -m pip install --editable .
-    - run: argosy submit PIPELINE
+    - run: argosy submit {PIPELINE}
       env:
         ARGO_SERVER: ${{ vars.ARGO_SERVER }}
         ARGO_NAMESPACE: ${{ vars.ARGO_NAMESPACE }}
@@ -87,7 +87,7 @@ check:
     GIT_DEPTH: "0"
     BASE: $CI_MERGE_REQUEST_DIFF_BASE_SHA
   script:
-  - argosy check PIPELINE
+  - argosy check {PIPELINE}
   - |
     FOLDER=$(mktemp -d)
 DIFFERENCE
@@ -104,7 +104,7 @@ submit:
   rules:
   - if: $CI_PIPELINE_SOURCE == "push" && $CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH
   script:
-  - argosy submit PIPELINE
+  - argosy submit {PIPELINE}
 """
 
 
@@ -120,4 +120,4 @@ def gitlab(pipeline: str) -> str:
 
 def _filled(template: str, pipeline: str, indent: str) -> str:
     difference = "".join(f"{indent}{line}\n" for line in DIFFERENCE.splitlines())
-    return template.replace("DIFFERENCE\n", difference).replace("PIPELINE", pipeline)
+    return template.replace("DIFFERENCE\n", difference).replace("{PIPELINE}", pipeline)

@@ -23,6 +23,9 @@ def deployment(workflow: Workflow, pipeline: Pipeline | None, project: Path) -> 
         what = "the image holds the code of one commit, and each push has another"
         raise SpecError([Problem("Pipeline.on_push", what, "have pods fetch it: code=Git('https://...')")])
     document = workflow.to_dict()
+    if document["kind"] == "CronWorkflow":
+        remedy = "apply it as `hera generate yaml` prints it"
+        raise CompileError([Problem("kind", "a CronWorkflow has its own template and trigger", remedy)])
     if problems := check_built(workflow, document, project):
         raise CompileError(problems)
     template = _template(document)

@@ -17,7 +17,9 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import http.client
 import json
+import os
 import re
 import shlex
 import ssl
@@ -56,6 +58,7 @@ KNOWN = "already exists"
 """What Kubernetes says of a run that an earlier delivery of the same commit has made."""
 
 FIELDS = "%H%x00%an%x00%ae%x00%aI%x00%B%x00"
+ADDRESS = re.compile(r"https?://[^\s@/?#]+(/[^\s@?#]*)?")
 STATUS = re.compile(r"[A-Z][0-9]*")
 KINDS = {"A": "added", "D": "removed"}
 
@@ -65,14 +68,14 @@ class HookError(Exception):
 
 
 def main() -> None:
-    for line in sys.stdin:
+    for line in map(os.fsdecode, sys.stdin.buffer):
         before, after, ref = line.rstrip("\n").split(" ", 2)
         kind, _, name = ref.removeprefix("refs/").partition("/")
         if kind not in ("heads", "tags"):
             continue
         try:
             say(name, told(before, after, ref))
-        except (HookError, OSError, ValueError) as error:
+        except (HookError, OSError, ValueError, http.client.HTTPException) as error:
             say(name, f"no run was asked for: {error}")
             say(name, f"to ask again, in {Path.cwd()}: echo {before} {after} {shlex.quote(ref)} | hooks/post-receive")
 
@@ -185,9 +188,12 @@ def encoded(payload: dict[str, Any]) -> bytes:
 
 def deliver(body: bytes) -> str:
     """Post it, signed, until the server has taken it; what it says of a run that is there already. Raises HookError."""
+    url = f"{address()}/api/v1/events/{urllib.parse.quote(needed('namespace'), safe='')}/push"
+    opener, headers = urllib.request.build_opener(trust(), NoRedirect), signed(body)
     for pause in (*PAUSES, None):
         try:
-            post(body)
+            request = urllib.request.Request(url, body, headers)  # noqa: S310 - http or https, see ADDRESS
+            opener.open(request, timeout=TIMEOUT).close()
         except urllib.error.HTTPError as error:
             message = said(error)
             if KNOWN in message:
@@ -197,7 +203,7 @@ def deliver(body: bytes) -> str:
         except OSError as error:  # URLError and timeouts among them
             reason = getattr(error, "reason", error)
             if pause is None or isinstance(reason, ssl.SSLCertVerificationError):
-                raise HookError(f"{needed('server')}: {reason}") from error
+                raise HookError(f"{address()}: {reason}") from error
         else:
             return ""
         time.sleep(pause)
@@ -213,22 +219,23 @@ def said(error: urllib.error.HTTPError) -> str:
         return ""
 
 
-def post(body: bytes) -> None:
+def signed(body: bytes) -> dict[str, str]:
+    """A delivery's headers, the same for every try."""
     signature = hmac.new(secret(), body, hashlib.sha256).hexdigest()
-    headers = {
+    return {
         "Content-Type": "application/json",
         "User-Agent": "argosy-post-receive",
         "X-GitHub-Event": "push",
         "X-GitHub-Delivery": str(uuid.uuid4()),
         "X-Hub-Signature-256": f"sha256={signature}",
     }
-    server, namespace = needed("server").rstrip("/"), urllib.parse.quote(needed("namespace"), safe="")
-    if not server.startswith(("http://", "https://")):
-        raise HookError(f"argosy.server: {server} is no address; set it to https://HOST:PORT")
-    url = f"{server}/api/v1/events/{namespace}/push"
-    request = urllib.request.Request(url, body, headers)  # noqa: S310 - http or https, see above
-    opener = urllib.request.build_opener(urllib.request.HTTPSHandler(context=trust()), NoRedirect)
-    opener.open(request, timeout=TIMEOUT).close()
+
+
+def address() -> str:
+    server = needed("server").rstrip("/")
+    if not ADDRESS.fullmatch(server):  # and not told, since it may hold a password
+        raise HookError("argosy.server is no address; set it to https://HOST:PORT")
+    return server
 
 
 class NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -246,8 +253,12 @@ def secret() -> bytes:
     return content
 
 
-def trust() -> ssl.SSLContext:
-    return ssl.create_default_context(cafile=setting("caFile", path=True) or None)
+def trust() -> urllib.request.HTTPSHandler:
+    file = setting("caFile", path=True)
+    try:
+        return urllib.request.HTTPSHandler(context=ssl.create_default_context(cafile=file or None))
+    except OSError as error:  # ssl.SSLError among them
+        raise HookError(f"argosy.caFile: {file}: {error.strerror or error}") from error
 
 
 def refusal(code: int, message: str) -> str:

@@ -40,8 +40,8 @@ MESSAGE = f'{HEAD} split(head?.message ?? "", "\\n")[0]'
 
 
 def text(value: str) -> str:
-    """A text as a literal of the language."""
-    return json.dumps(value)
+    """A text as a literal of the language, which knows no pairs of surrogates (expr-lang: parser/lexer/utils.go)."""
+    return json.dumps(value, ensure_ascii=False)
 
 
 def run_name(pipeline: str) -> str:

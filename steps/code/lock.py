@@ -2,6 +2,7 @@
 
 import re
 import sys
+from collections import defaultdict
 from pathlib import Path
 
 from argosy.steps.errors import configuration_error
@@ -37,5 +38,11 @@ def require_agreement(wanted: str | None, image: Path, revision: str) -> None:
 
 
 def _pins(text: str) -> dict[str, str]:
-    """Package -> its version, or the address that it comes from. Names as PyPI compares them (PEP 503)."""
-    return {re.sub(r"[-_.]+", "-", name).lower(): version for name, version in PIN.findall(text)}
+    """Package -> its version, or the address that it comes from; several where that depends on the platform.
+
+    Names as PyPI compares them (PEP 503).
+    """
+    pins: dict[str, set[str]] = defaultdict(set)
+    for name, version in PIN.findall(text):
+        pins[re.sub(r"[-_.]+", "-", name).lower()].add(version)
+    return {name: " or ".join(sorted(versions)) for name, versions in pins.items()}

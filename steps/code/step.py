@@ -5,6 +5,7 @@ Run again over what a killed attempt left, it begins anew. A folder that holds a
 
 import os
 import re
+import sys
 import time
 from pathlib import Path
 
@@ -33,6 +34,8 @@ def run(inputs: CodeInput) -> CodeOutput:
     repository.fetch(inputs.revision)
     lock.require_agreement(repository.read(inputs.revision, lock.NAME), inputs.lock, inputs.revision)
     repository.check_out(inputs.revision)
+    if paths := repository.left_out():
+        sys.stderr.write(f"submodules and files of Git LFS are not fetched: {', '.join(paths)}\n")
     return CodeOutput(
         summary=f"{inputs.repository} at {inputs.revision[:12]}",
         seconds=time.monotonic() - started,
@@ -54,7 +57,7 @@ def _require_commit(revision: str) -> None:
 def _empty(project: Path) -> None:
     """The folder holds nothing but the mark that it is ours."""
     mark = project / ".git" / OURS
-    if not mark.exists() and project.is_dir() and any(path.is_file() for path in project.rglob("*")):
+    if not mark.exists() and any(path.is_symlink() or not path.is_dir() for path in project.rglob("*")):
         raise configuration_error(f"{project}: holds files that this step has not put there; give an empty folder")
     mark.parent.mkdir(parents=True, exist_ok=True)
     mark.touch()

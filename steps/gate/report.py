@@ -17,9 +17,9 @@ AXIS = 70
 COLOURS = {Answer.PASS: "#1a7f37", Answer.FAIL: "#c62828", Answer.INCONCLUSIVE: "#9a6700"}
 STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:44rem;margin:2rem auto;padding:0 1rem;color:#1f2328;"
-    "background:#fff}h1{font-size:1.4rem}td,th{padding:.2rem 1rem .2rem 0;text-align:left;vertical-align:top}"
-    "th{font-weight:600;white-space:nowrap}td{overflow-wrap:anywhere}svg{width:100%;height:auto}"
-    "svg text{font-size:13px}"
+    "background:#fff;overflow-wrap:anywhere}h1{font-size:1.4rem}"
+    "td,th{padding:.2rem 1rem .2rem 0;text-align:left;vertical-align:top}"
+    "th{font-weight:600;white-space:nowrap}svg{width:100%;height:auto}svg text{font-size:13px}"
 )
 
 

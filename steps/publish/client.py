@@ -31,6 +31,10 @@ SETTINGS = {
 NO_RIGHTS_OR_SPACE = ("SQLITE_FULL", "SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")
 """How SQLite's names for these errors begin (sqlite.org/rescode.html)."""
 _USER_INFO = re.compile(r"://[^/@\s]*@")
+ADDRESS = re.compile(
+    r"https?://([^\s/?#@]+@)?(\[[\da-fA-F:.]+\]|[^\s/?#@:\[\]]+)(:\d{1,5})?(/[^\s?#@]*)?|" + f"{SQLITE}.+"
+)
+"""A server or a database file; in any other address a password could stand where `without_credentials` overlooks it."""
 TEMPORARY = {"TEMPORARILY_UNAVAILABLE", "REQUEST_LIMIT_EXCEEDED", "DEADLINE_EXCEEDED", "ABORTED"}
 
 

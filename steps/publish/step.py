@@ -9,7 +9,7 @@ from argosy.steps import exported_model
 from argosy.steps.contracts import Answer, ExitCode, PublishInput, PublishOutput
 from argosy.steps.errors import StepError, configuration_error
 from argosy.steps.exported_model import ModelCard
-from argosy.steps.publish.client import connected, is_server, without_credentials
+from argosy.steps.publish.client import ADDRESS, connected, is_server, without_credentials
 from argosy.steps.publish.database import SQLITE
 from argosy.steps.publish.package import package
 from argosy.steps.publish.recipe import recipe
@@ -65,7 +65,12 @@ def _check_verdicts(inputs: PublishInput) -> None:
 
 def _tracking_uri(inputs: PublishInput) -> str:
     """What was given, else what the environment names, else a database in the registry's folder."""
-    if given := inputs.tracking_uri or os.environ.get(TRACKING_URI):
+    if given := inputs.tracking_uri or os.environ.get(TRACKING_URI, "").strip():
+        if not ADDRESS.fullmatch(given):
+            raise configuration_error(
+                f"{'--tracking-uri' if inputs.tracking_uri else TRACKING_URI}: is neither http(s)://HOST nor "
+                f"{SQLITE}PATH; give such an address, in which a password's / and @ are written as %2F and %40"
+            )
         return given
     if inputs.folder is None:
         raise configuration_error(f"{TRACKING_URI}: is not set, and neither --tracking-uri nor --folder is given")

@@ -28,7 +28,9 @@ def require_writable(folder: Path, node_folder: str) -> None:
     except OSError as error:
         if error.errno not in REFUSED:
             raise
-        raise _refusal(Path(error.filename).parent, node_folder, read_only=error.errno == errno.EROFS) from None
+        refused = Path(error.filename).parent
+        on_node = f"{node_folder}/{folder.name}" if node_folder and refused == folder else node_folder
+        raise _refusal(refused, on_node, read_only=error.errno == errno.EROFS) from None
 
 
 def _refusal(folder: Path, node_folder: str, *, read_only: bool) -> StepError:

@@ -43,8 +43,21 @@ def test_a_step_reaches_the_stores_and_not_argos_server(cluster, port):
     }
     there = f"--namespace={cluster.namespace}"
     name = cluster.kubectl("create", there, "--output=name", "-f", "-", stdin=yaml.safe_dump(pod)).strip()
-    cluster.kubectl("wait", there, name, "--timeout=90s", "--for=jsonpath={.status.phase}=Succeeded")
-    assert cluster.kubectl("logs", there, name).strip() == "open"
+    try:
+        cluster.kubectl("wait", there, name, "--timeout=90s", "--for=jsonpath={.status.phase}=Succeeded")
+        assert cluster.kubectl("logs", there, name).strip() == "open"
+    finally:
+        cluster.kubectl("delete", there, name, "--wait=false")
+
+
+@pytest.fixture(scope="module")
+def warned(cluster):
+    """A namespace that tells of every rule of restricted pod security that is broken."""
+    labels = {"pod-security.kubernetes.io/warn": "restricted"}
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "warned", "labels": labels}}
+    cluster.kubectl("apply", "-f", "-", stdin=yaml.safe_dump(namespace))
+    yield f"--namespace={namespace['metadata']['name']}"
+    cluster.kubectl("delete", "namespace", "warned", "--wait=false")
 
 
 @pytest.mark.parametrize(
@@ -58,20 +71,14 @@ def test_a_step_reaches_the_stores_and_not_argos_server(cluster, port):
         ("Scratch()", ""),
     ],
 )
-def test_pods_break_no_rule_of_restricted_pod_security_but_the_one_on_host_paths(cluster, tmp_path, cache, violations):
+def test_pods_break_no_rule_of_restricted_pod_security_but_the_one_on_host_paths(
+    cluster, warned, tmp_path, cache, violations
+):
     """Asked of Kubernetes itself, for every pod of the pipeline, whose admission is tried and not carried out."""
-    namespace = {
-        "apiVersion": "v1",
-        "kind": "Namespace",
-        "metadata": {"name": "warned", "labels": {"pod-security.kubernetes.io/warn": "restricted"}},
-    }
-    cluster.kubectl("apply", "-f", "-", stdin=yaml.safe_dump(namespace))
     said = set()
     for pod in pods(cluster, tmp_path, cache):
         command = [BINARIES / "kubectl", f"--kubeconfig={cluster.kubeconfig}", "create", "--dry-run=server", "-f", "-"]
-        done = subprocess.run(
-            [*command, "--namespace=warned"], input=json.dumps(pod), capture_output=True, text=True, check=True
-        )
+        done = subprocess.run([*command, warned], input=json.dumps(pod), capture_output=True, text=True, check=True)
         said.add(done.stderr.partition('"restricted:latest": ')[2].strip())
     assert said - {""} == ({violations} - {""})
 

@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import subprocess
-import time
 from hashlib import sha256
 from uuid import uuid4
 
@@ -15,7 +14,6 @@ from testcluster.paths import ROOT
 
 NAME = "localhost/argosy/images-test:1"
 NAMESPACE = "images"
-SECONDS_FOR_THE_PROJECT = 20
 
 VERSIONS = """
 import importlib.metadata, json
@@ -36,17 +34,24 @@ for folder in (".", "/opt/argosy", os.path.dirname(torch.__file__)):
 
 
 @pytest.fixture(scope="module")
-def digest(cluster) -> str:
+def kubernetes(own_cluster):
+    """One whose node can borrow images."""
+    if own_cluster is None:
+        pytest.skip("images can be lent to the tests' own node alone")
+    return own_cluster.kubernetes
+
+
+@pytest.fixture(scope="module")
+def digest(kubernetes) -> str:
     """The image of this checkout is on the node, under its name and under this digest."""
-    kubernetes = cluster.kubernetes
     kubernetes.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
     return images.lend(images.project_image(ROOT), NAME, kubernetes.ctr)
 
 
 @pytest.fixture
-def printed(cluster, digest):  # noqa: ARG001 - the image must be there
+def printed(kubernetes, digest):  # noqa: ARG001 - the image must be there
     """What a command prints in a pod that has no rights, as any user."""
-    kubectl = cluster.kubernetes.kubectl
+    kubectl = kubernetes.kubectl
 
     def run(*command: str, image: str = NAME, user: int = 54321) -> str:
         name = f"pod-{uuid4().hex[:8]}"
@@ -67,7 +72,7 @@ def printed(cluster, digest):  # noqa: ARG001 - the image must be there
             "volumes": [{"name": "tmp", "emptyDir": {}}],
         }
         pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": NAMESPACE}, "spec": spec}
-        cluster.kubernetes.apply(pod)
+        kubernetes.apply(pod)
         ended = "jsonpath={.status.containerStatuses[0].state.terminated}"
         kubectl("wait", "-n", NAMESPACE, f"pod/{name}", f"--for={ended}", "--timeout=300s")
         return kubectl("logs", "-n", NAMESPACE, name)
@@ -118,7 +123,7 @@ def test_a_pod_may_name_it_by_digest(printed, digest):
     assert printed("echo", "here", image=f"{name}@{digest}") == "here\n"
 
 
-def test_a_change_of_code_makes_the_project_tier_alone_in_seconds(digest, tmp_path):  # noqa: ARG001 - the tiers below are there
+def test_a_change_of_code_makes_the_project_tier_alone(digest, tmp_path):  # noqa: ARG001 - the tiers below are there
     for name in ("pyproject.toml", "requirements.lock"):
         shutil.copy(ROOT / name, tmp_path / name)
     git(tmp_path, "init", "--quiet")
@@ -127,10 +132,7 @@ def test_a_change_of_code_makes_the_project_tier_alone_in_seconds(digest, tmp_pa
         (tmp_path / "code.py").write_text(text)
         git(tmp_path, "add", "--all")
         git(tmp_path, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "--message", text)
-        began = time.monotonic()
-        built = images.project_image(tmp_path)
-        assert time.monotonic() - began < SECONDS_FOR_THE_PROJECT
-        buildah("rmi", built)
+        buildah("rmi", images.project_image(tmp_path))
     assert frameworks() == before
 
 

@@ -65,13 +65,23 @@ def argosy(folder, *words, **environment):
 @pytest.fixture(scope="module")
 def namespace(cluster, project):
     """argosy is installed there, and the pipeline deployed."""
-    cluster.kubectl("apply", "-f", "-", stdin=argosy(project, "install", "-n", NAMESPACE).stdout)
-    client = json.dumps({"type": "github", "secret": SECRET})
-    words = ["create", "secret", "generic", "argo-workflows-webhook-clients", "-n", NAMESPACE]
+    yield from listening(cluster, project, NAMESPACE, "github")
+
+
+@pytest.fixture
+def gitlabs_namespace(cluster, project):
+    """The same for pushes that GitLab tells."""
+    yield from listening(cluster, project, f"{NAMESPACE}-gitlab", "gitlab")
+
+
+def listening(cluster, project, namespace, kind):
+    cluster.kubectl("apply", "-f", "-", stdin=argosy(project, "install", "-n", namespace).stdout)
+    client = json.dumps({"type": kind, "secret": SECRET})
+    words = ["create", "secret", "generic", "argo-workflows-webhook-clients", "-n", namespace]
     cluster.kubectl(*words, "--from-file=argosy-triggers=/dev/stdin", stdin=client)
-    cluster.kubectl("apply", "-n", NAMESPACE, "-f", "-", stdin=argosy(project, "deploy", "digits").stdout)
-    yield NAMESPACE
-    cluster.kubectl("delete", "namespace", NAMESPACE, "--wait=false")
+    cluster.kubectl("apply", "-n", namespace, "-f", "-", stdin=argosy(project, "deploy", "digits").stdout)
+    yield namespace
+    cluster.kubectl("delete", "namespace", namespace, "--wait=false")
 
 
 def told(cluster, commit, *, secret=SECRET, body=None, headers=(), **changes):
@@ -98,8 +108,8 @@ def told(cluster, commit, *, secret=SECRET, body=None, headers=(), **changes):
     return requests.post(url, data=content, headers=sent, timeout=30).status_code
 
 
-def runs(cluster):
-    answer = cluster.get(f"/api/v1/workflows/{NAMESPACE}")
+def runs(cluster, namespace=NAMESPACE):
+    answer = cluster.get(f"/api/v1/workflows/{namespace}")
     return {one["metadata"]["name"]: one for one in answer["items"] or []}
 
 
@@ -180,6 +190,30 @@ def test_a_git_push_through_the_hook_becomes_a_run(cluster, namespace, tmp_path)
     run = wait_for(lambda: runs(cluster).get(f"digits-{head[:12]}"))
     assert run["spec"]["arguments"]["parameters"] == [{"name": "revision", "value": head}]
     assert run["metadata"]["annotations"]["argosy/message"] == "By a hook"
+
+
+def test_a_push_with_gitlabs_token_becomes_a_run_and_one_with_another_does_not(cluster, gitlabs_namespace):
+    def push(commit, token):
+        one = {"id": commit, "message": "New data", "author": {"name": "Ada"}, "modified": ["dvc.lock"]}
+        payload = {
+            "object_kind": "push",
+            "ref": "refs/heads/main",
+            "after": commit,
+            "checkout_sha": commit,
+            "user_name": "Ada",
+            "project": {"path_with_namespace": "digits"},
+            "commits": [one],
+            "total_commits_count": 1,
+        }
+        headers = {"X-Gitlab-Event": "Push Hook", "X-Gitlab-Token": token}
+        url = f"{cluster.argo_server}/api/v1/events/{gitlabs_namespace}/push"
+        return requests.post(url, json=payload, headers=headers, timeout=30).status_code
+
+    assert push(LAST, "another") in (401, 403)
+    assert push(MAIN, SECRET) == 200
+    run = wait_for(lambda: runs(cluster, gitlabs_namespace).get(f"digits-{MAIN[:12]}"))
+    assert run["spec"]["arguments"]["parameters"] == [{"name": "revision", "value": MAIN}]
+    assert set(runs(cluster, gitlabs_namespace)) == {f"digits-{MAIN[:12]}"}
 
 
 def test_the_doctor_finds_a_namespace_well_and_an_empty_one_not(cluster, namespace, project):

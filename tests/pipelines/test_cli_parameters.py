@@ -57,7 +57,7 @@ def test_all_unfit_values_are_told_at_once_also_of_a_workflow_made_of_a_pipeline
 
 
 def test_a_value_that_its_step_takes_is_not_refused(run, project):
-    run(PIPELINE, "accuracy-at-least=.9", "learning-rate=1e-3", "epochs=3")
+    run(PIPELINE, "accuracy-at-least=.9", "learning-rate=1e-3", "epochs=3", "seed=7", "dataset=data")
     assert (project / ".argosy").exists()
 
 

@@ -44,6 +44,13 @@ def test_an_empty_revision_is_filled_with_the_commit(argosy, repository):
     assert " exists, " in argosy("run", "greeting.yaml").stdout
 
 
+def test_a_hook_of_another_repository_does_not_lend_its_commit(argosy, repository, monkeypatch, tmp_path):
+    """A hook runs with the variables by which git tells it of its own repository."""
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "another.git"))
+    assert argosy("run", "greeting.yaml").returncode == 0
+    assert revision_of_the_newest(argosy) == repository
+
+
 def test_a_revision_that_is_given_empty_is_filled_too(argosy, repository):
     assert argosy("run", "greeting.yaml", "-p", "revision=").returncode == 0
     assert revision_of_the_newest(argosy) == repository

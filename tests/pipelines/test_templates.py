@@ -96,7 +96,13 @@ def test_no_value_passes_through_a_shell(step):
 @each_step
 def test_pods_have_no_rights_that_they_do_not_need(step):
     template = built(step)
-    assert template["securityContext"]["runAsNonRoot"]
+    assert template["securityContext"] == {
+        "runAsNonRoot": True,
+        "runAsUser": 1000,
+        "runAsGroup": 1000,
+        "fsGroup": 1000,
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
     for pod in [template["container"], *template.get("initContainers", [])]:
         rights = pod["securityContext"]
         assert (rights["allowPrivilegeEscalation"], rights["readOnlyRootFilesystem"]) == (False, True)
@@ -242,6 +248,23 @@ def test_credentials_reach_only_what_fetches_with_them_and_never_the_users_code(
     assert holding == {"fetch-code"}
 
 
+@pytest.mark.parametrize("step", FETCHED)
+def test_the_repositorys_secret_need_not_be_there(step):
+    volumes = built(step, FETCHED)["volumes"]
+    assert {"name": "git", "secret": {"secretName": "argosy-git", "optional": True}} in volumes
+
+
+@pytest.mark.parametrize("step", [Step.TRAIN, Step.ACCURACY_GATE])
+def test_users_code_is_found_where_the_project_is(step):
+    assert built(step)["container"]["workingDir"] == "/argosy/project"
+
+
+@each_step
+def test_every_container_has_a_last_word(step):
+    for container in containers(built(step, ALL | FETCHED)).values():
+        assert {"name": "ARGOSY_TERMINATION_LOG", "value": "/dev/termination-log"} in container["env"]
+
+
 def test_what_publishes_gets_the_registrys_environment_and_nothing_of_the_project():
     template = built(Step.PUBLISH)
     assert sources(template["container"]) == {"argosy-registry"}
@@ -267,7 +290,7 @@ def test_argos_own_containers_pass_restricted_pod_security_and_alone_have_a_toke
         rights = container["securityContext"]
         assert (rights["allowPrivilegeEscalation"], rights["capabilities"]) == (False, {"drop": ["ALL"]})
         (mount,) = container["volumeMounts"]
-        assert mount["mountPath"] == "/var/run/secrets/kubernetes.io/serviceaccount"
+        assert (mount["mountPath"], mount["readOnly"]) == ("/var/run/secrets/kubernetes.io/serviceaccount", True)
         assert mount["name"] in {one["name"] for one in patch["volumes"]}
     assert "{{" not in built(step)["podSpecPatch"]
 
@@ -301,6 +324,7 @@ def test_a_revision_that_cannot_be_had_is_not_fetched_again_and_again():
     assert not is_retried("fetch-code: Error (exit code 78): revision: is empty")
     assert not is_retried("ensure-data: Error (exit code 65): data/digits: is damaged")
     assert is_retried("fetch-code: Error (exit code 75): the host did not answer")
+    assert is_retried("fetch-code: Error (exit code 75): the host did not answer (exit code 1)")
 
 
 # ---------------------------------------------------------------------------------------------- reports

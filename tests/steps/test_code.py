@@ -1,6 +1,7 @@
 """The project's code at a commit, out of real git repositories."""
 
 import http.server
+import os
 import shutil
 import socket
 import subprocess
@@ -108,25 +109,72 @@ def test_a_server_that_gives_no_commit_by_its_hash_gives_it_among_all_others(fet
     assert (project / "task").read_text() == "one"
 
 
-def test_a_half_made_checkout_is_begun_anew(fetch, origin, project):
+def test_a_half_made_checkout_is_begun_anew(fetch, origin, project, tmp_path):
     first, second = origin(task="one", gone="x"), origin(task="two")
     fetch(first)
     (project / "task").write_text("torn")
     (project / "stray").write_text("x")
+    (project / "link").symlink_to(tmp_path / "work")
     for name in ("index.lock", "shallow.lock", "HEAD.lock"):
         (project / ".git" / name).touch()
     (project / ".git/objects").rename(project / ".git/lost")
     fetch(second)
     assert (project / "task").read_text() == "two"
     assert names(project) == [".git", "gone", "task"]
+    assert (tmp_path / "work/task").exists()
 
 
-def test_a_folder_with_somebody_elses_files_is_refused_and_left_alone(fetch, origin, project):
+@pytest.mark.parametrize("make", [lambda path: path.write_text("mine"), lambda path: path.symlink_to("/nowhere")])
+def test_a_folder_with_somebody_elses_files_is_refused_and_left_alone(make, fetch, origin, project):
     commit = origin(task="one")
     project.mkdir()
-    (project / "work").write_text("mine")
+    make(project / "work")
     assert "holds files that this step has not put there" in refusal(ExitCode.CONFIGURATION, fetch, commit)
     assert names(project) == ["work"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+def test_a_volume_of_another_users_is_filled(fetch, origin, project):
+    project.mkdir()
+    os.chown(project, 54321, 54321)
+    fetch(origin(task="one"))
+    assert names(project) == [".git", "task"]
+
+
+def test_a_folder_with_empty_folders_alone_is_taken(fetch, origin, project):
+    (project / "lost+found").mkdir(parents=True)
+    fetch(origin(task="one"))
+    assert names(project) == [".git", "task"]
+
+
+def test_no_hook_that_this_machine_gives_new_repositories_is_run(fetch, origin, tmp_path, monkeypatch):
+    commit = origin(task="one")
+    hook = tmp_path / "template/hooks/post-checkout"
+    hook.parent.mkdir(parents=True)
+    hook.write_text(f"#!/bin/sh\ntouch '{tmp_path}/ran'\n")
+    hook.chmod(0o755)
+    monkeypatch.setenv("GIT_TEMPLATE_DIR", str(tmp_path / "template"))
+    fetch(commit)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_what_is_not_fetched_is_named(fetch, origin, git, tmp_path, capsys):
+    work = tmp_path / "work"
+    git(work, "update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},library")
+    (work / "library").mkdir()
+    fetch(origin(task="one", __gitattributes="*.bin filter=lfs\n", weights__bin="a pointer"))
+    assert capsys.readouterr().err == "submodules and files of Git LFS are not fetched: library, weights.bin\n"
+
+
+def test_a_repository_that_a_hook_names_is_left_alone(fetch, origin, project, tmp_path, monkeypatch):
+    commit = origin(task="one")
+    hooks = tmp_path / "work/.git"
+    before = names(hooks)
+    for name, path in {"DIR": hooks, "INDEX_FILE": hooks / "other", "WORK_TREE": tmp_path / "work"}.items():
+        monkeypatch.setenv(f"GIT_{name}", str(path))
+    fetch(commit)
+    assert names(project) == [".git", "task"]
+    assert names(hooks) == before
 
 
 @pytest.mark.parametrize(
@@ -148,6 +196,26 @@ def test_an_unknown_commit_is_a_matter_of_data(fetch, origin):
     assert "has no such commit; push it" in refusal(ExitCode.DATA, fetch, "0" * 39 + "1")
 
 
+def test_a_tree_is_no_commit(fetch, origin, tmp_path):
+    origin(task="one")
+    words = ["git", "-C", str(tmp_path / "work"), "rev-parse", "HEAD^{tree}"]
+    tree = subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
+    assert "has no such commit" in refusal(ExitCode.DATA, fetch, tree)
+
+
+def test_a_hash_of_another_length_than_the_repositorys_is_a_matter_of_data(fetch, origin):
+    origin(task="one")
+    assert "not as long as the revision's" in refusal(ExitCode.DATA, fetch, "a" * 64)
+
+
+def test_a_host_that_says_nothing_is_a_temporary_failure(fetch, origin, monkeypatch):
+    commit = origin(task="one")
+    monkeypatch.setitem(repository.SETTINGS, "GIT_HTTP_LOW_SPEED_TIME", "1")
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}/x.git"
+        assert "cannot be fetched: " in refusal(ExitCode.TEMPORARY, fetch, commit, repository=address)
+
+
 def test_a_host_that_does_not_answer_is_a_temporary_failure(fetch, origin):
     commit = origin(task="one")
     with socket.socket() as closed:
@@ -156,10 +224,26 @@ def test_a_host_that_does_not_answer_is_a_temporary_failure(fetch, origin):
         assert "cannot be fetched: " in refusal(ExitCode.TEMPORARY, fetch, commit, repository=address)
 
 
-def test_a_repository_that_is_not_there_is_a_matter_of_configuration(fetch, origin, tmp_path):
+@pytest.mark.parametrize("address", ["file:///nowhere.git", "https://[::1"])
+def test_an_address_of_no_repository_is_a_matter_of_configuration(address, fetch, origin):
     commit = origin(task="one")
-    nowhere = (tmp_path / "nowhere.git").as_uri()
-    assert "may not be read: " in refusal(ExitCode.CONFIGURATION, fetch, commit, repository=nowhere)
+    assert "may not be read: " in refusal(ExitCode.CONFIGURATION, fetch, commit, repository=address)
+
+
+def test_a_repository_that_a_git_server_does_not_show_is_a_matter_of_configuration(fetch, origin, tmp_path):
+    commit = origin(task="one")
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+        words = ["git", "daemon", "--inetd", f"--base-path={tmp_path}", str(tmp_path)]  # it shows what is marked
+
+        def serve():
+            connection, _ = listening.accept()
+            with connection:
+                subprocess.run(words, stdin=connection, stdout=connection, stderr=subprocess.DEVNULL, check=False)
+
+        threading.Thread(target=serve, daemon=True).start()
+        message = refusal(ExitCode.CONFIGURATION, fetch, commit, repository=f"git://127.0.0.1:{port}/origin.git")
+    assert "access denied" in message
 
 
 @pytest.mark.parametrize("address", ["ext::sh -c touch% pwned", "ssh://127.0.0.1/x"])
@@ -179,6 +263,14 @@ def test_other_packages_than_the_images_are_refused_by_name_with_the_remedy(fetc
     assert "torch" not in message
     assert "`argosy images build`" in message
     assert names(project) == [".git"]
+
+
+def test_each_version_of_a_package_that_has_several_counts(fetch, origin, tmp_path):
+    lock = "numpy=={} ; python_full_version < '3.12'\nnumpy==2.3.0 ; python_full_version >= '3.12'\n"
+    commit = origin(requirements__lock=lock.format("2.2.1"))
+    (tmp_path / "image.lock").write_text(lock.format("2.2.0"))
+    message = refusal(ExitCode.CONFIGURATION, fetch, commit)
+    assert "numpy 2.2.0 or 2.3.0 instead of 2.2.1 or 2.3.0" in message
 
 
 @pytest.mark.parametrize("image", [LOCK, "# another comment\nTorch==2.9.0 --hash=sha256:1\nnumpy[extra]==2.1.0\n"])

@@ -106,8 +106,8 @@ def test_planted_markup_stays_text():
 
 
 def test_the_axis_shows_the_interval_on_the_side_of_the_threshold_where_it_lies():
-    def places(threshold):
-        html = page(threshold=threshold)
+    def places(threshold, **bounds):
+        html = page(measurement=measured(**bounds), threshold=threshold)
         (interval,) = re.findall(r'<line x1="([\d.]+)" x2="([\d.]+)"[^>]*stroke-width="8"', html)
         (mark,) = re.findall(r'<line x1="([\d.]+)"[^>]*dasharray', html)
         return float(interval[0]), float(interval[1]), float(mark)
@@ -118,6 +118,8 @@ def test_the_axis_shows_the_interval_on_the_side_of_the_threshold_where_it_lies(
     assert low < threshold < high
     low, high, threshold = places(0.99)
     assert low < high < threshold
+    assert places(0.92, upper=None)[1] == report.WIDTH - report.MARGIN
+    assert places(0.92, lower=None)[0] == report.MARGIN
 
 
 @pytest.mark.parametrize(("threshold", "answer"), [(0.9, "pass"), (0.99, "fail"), (0.92, "inconclusive")])

@@ -447,6 +447,33 @@ def test_a_password_in_the_address_is_in_no_message(fresh, monkeypatch):
     assert "hunter2" not in caught.value.message
 
 
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://me:hun/ter2@127.0.0.1:1",
+        "http://me:hun@ter2@127.0.0.1:1",
+        "http://me:hun ter2@127.0.0.1:1",
+        "http://me:hunter2@[::1",
+        "http://127.0.0.1:1/?token=hunter2",
+        "postgresql://me:hunter2@127.0.0.1/mlflow",
+        "uc:hunter2",
+        "mlflow.example.org:5000",
+        "http://",
+    ],
+)
+def test_what_is_no_address_of_a_server_is_refused_and_not_shown(address, fresh, monkeypatch):
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
+    with pytest.raises(StepError, match=r"^MLFLOW_TRACKING_URI: is neither http\(s\)://HOST nor ") as caught:
+        step.run(fresh(tracking_uri=""))
+    assert caught.value.exit_code == ExitCode.CONFIGURATION
+    assert "ter2" not in caught.value.message
+
+
+def test_a_line_end_after_the_address_is_no_part_of_it(inputs, monkeypatch, tmp_path):
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/registry/mlflow.db\n")
+    assert step.run(inputs(tracking_uri="")).tracking_uri == f"sqlite:///{tmp_path}/registry/mlflow.db"
+
+
 def test_the_summary_says_where_the_alias_is(inputs):
     assert step.run(inputs("uid-1")).summary == "digits version 1, now champion"
     assert step.run(inputs("uid-2")).summary == "digits version 2, now champion"

@@ -369,6 +369,19 @@ def test_a_cache_that_may_not_be_written_is_told_with_the_missing_right_and_the_
     assert remedy.format(user=user, group=group) in message
 
 
+def test_the_remedy_names_the_folder_that_lacks_the_right_and_not_the_one_above(stage, monkeypatch):
+    make = cache_rights.Path.mkdir
+
+    def refuses(self, *words, **named):
+        if self.name.startswith(".partial-"):
+            raise PermissionError(errno.EACCES, "Permission denied", str(self))
+        make(self, *words, **named)
+
+    monkeypatch.setattr(cache_rights.Path, "mkdir", refuses)
+    message = refusal(stage, ExitCode.CONFIGURATION, node_folder="/mnt/nvme")
+    assert f"install -d -o {os.geteuid()} -g {os.getegid()} /mnt/nvme/datasets`" in message
+
+
 def test_a_cache_that_is_mounted_read_only_is_told(stage, monkeypatch):
     def refuses(self, *_, **__):
         raise OSError(errno.EROFS, "Read-only file system", str(self))

@@ -31,7 +31,7 @@ def main(words: list[str]) -> int:
             if reason := lacking():
                 print(f"no cluster: {reason}", file=sys.stderr)
                 return 1
-            print(_described(Cluster.booted()))
+            print(_described(Cluster.booted(stays=True)))
         case ["down"]:
             end()
         case _:

@@ -6,9 +6,16 @@ import json
 import tarfile
 from pathlib import Path
 
+from testcluster.paths import is_newer
+
 
 def program_image(program: Path, reference: str, archive: Path) -> None:
-    """An archive as `docker save` writes it: `/bin/PROGRAM`, which the image starts, and a /tmp for everybody."""
+    """An archive as `docker save` writes it: `/bin/PROGRAM`, which the image starts, and a /tmp for everybody.
+
+    Written unless it is there already, of this program.
+    """
+    if is_newer(archive, [program]):
+        return
     layer = _layer(program)
     config = json.dumps(
         {
@@ -20,9 +27,11 @@ def program_image(program: Path, reference: str, archive: Path) -> None:
     ).encode()
     manifest = json.dumps([{"Config": "config.json", "RepoTags": [reference], "Layers": ["layer.tar"]}]).encode()
     archive.parent.mkdir(parents=True, exist_ok=True)
-    with tarfile.open(archive, "w") as tar:
+    part = archive.with_suffix(".part")
+    with tarfile.open(part, "w") as tar:
         for name, data in {"layer.tar": layer, "config.json": config, "manifest.json": manifest}.items():
             _add(tar, name, data, 0o644)
+    part.rename(archive)
 
 
 def _layer(program: Path) -> bytes:

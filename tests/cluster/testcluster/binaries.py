@@ -6,7 +6,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from testcluster.paths import BINARIES, BUILD, SOURCES
+from testcluster.paths import BINARIES, BUILD, SOURCES, is_newer
 
 KUBERNETES = "v1.34.4"
 KUBERNETES_COMMANDS = (
@@ -36,12 +36,13 @@ class Tools:
     linker_flags: str = ""
 
     def build(self) -> None:
-        """Build what is not there yet."""
-        if all((BINARIES / name).exists() for name in self.packages):
+        """Build what is not there yet, or was built of other versions."""
+        sources = SOURCES / "tools" / self.module
+        if all(is_newer(BINARIES / name, sources.iterdir()) for name in self.packages):
             return
         folder = BUILD / "go" / self.module
         shutil.rmtree(folder, ignore_errors=True)
-        shutil.copytree(SOURCES / "tools" / self.module, folder)
+        shutil.copytree(sources, folder)
         if self.module == "argo":
             _mend_argo(folder)
         # With one setting of cgo for all, packages in common are compiled once.

@@ -1,7 +1,6 @@
 """The whole test cluster: a machine with Kubernetes, Argo and the stores, and argosy installed beside them."""
 
 import fcntl
-import json
 import shutil
 import subprocess
 import sys
@@ -24,9 +23,15 @@ from testcluster.stores import Stores
 
 NAMESPACE = "training"
 SMALL_IMAGE = "localhost/argosy/base:1"
-RECORD = STATE / "machine.json"
-NODE_FOLDER = Path("/var/lib/argosy")
-"""Where pipelines cache data on a node, unless they say otherwise; in the machine this is a folder of its own."""
+NODE_FOLDERS = (
+    "var/lib/argosy",  # where pipelines cache data, unless they say otherwise
+    "var/lib/cni",
+    "var/lib/kubelet",  # parts of it, whatever the kubelet's own root is
+    "var/log/containers",
+    "var/log/pods",  # of which a kubelet removes what it does not know
+    "run/containerd",  # runc's state
+)
+"""What a node keeps at fixed places; in the machine these are folders of its own."""
 
 
 @dataclass
@@ -42,13 +47,12 @@ class Cluster:
     image: str = ""
 
     @classmethod
-    def booted(cls) -> "Cluster":
-        """End the cluster that was there, and start another."""
+    def booted(cls, *, stays: bool = False) -> "Cluster":
+        """End the cluster that was there, and start another, which ends with this process unless it `stays`."""
         with _alone():
             end()
             STATE.mkdir(parents=True)
-            machine = Machine.started()
-            RECORD.write_text(json.dumps({"pid": machine.pid, "network": machine.network}))
+            machine = Machine.started(stays=stays)
             kubernetes, stores = Kubernetes(machine), Stores(machine)
             cluster = cls(machine, kubernetes, stores, Argo(kubernetes, stores), STATE / "digits")
             try:
@@ -76,7 +80,7 @@ class Cluster:
         )
 
     def _start(self) -> None:
-        self._mount_node_folder()
+        self._mount_node_folders()
         self.kubernetes.start()
         self.stores.start()
         self.argo.start()
@@ -86,11 +90,12 @@ class Cluster:
         self._load_images()
         self.install(NAMESPACE)
 
-    def _mount_node_folder(self) -> None:
-        folder = STATE / "node"
-        folder.mkdir()
-        NODE_FOLDER.mkdir(exist_ok=True)
-        self.machine.run("mount", "--bind", folder, NODE_FOLDER)
+    def _mount_node_folders(self) -> None:
+        for name in NODE_FOLDERS:
+            own, place = STATE / "node" / name, Path("/") / name
+            own.mkdir(parents=True)
+            place.mkdir(parents=True, exist_ok=True)
+            self.machine.run("mount", "--bind", own, place)
 
     def _load_images(self) -> None:
         for name, reference in PROGRAM_IMAGES.items():
@@ -98,7 +103,7 @@ class Cluster:
         built = images.project_image(self.project)
         self.image = digits.image(self.project)
         images.lend(built, self.image, self.kubernetes.ctr)
-        images.lend(images.base_image(), SMALL_IMAGE, self.kubernetes.ctr)
+        images.lend(images.small_image(), SMALL_IMAGE, self.kubernetes.ctr)
 
     def install(self, namespace: str, *options: str) -> None:
         """Install argosy in a namespace as a platform engineer does, with the keys of the stores as Secrets."""
@@ -141,9 +146,7 @@ def parts() -> None:
     with _alone():
         binaries.build()
         for name, reference in PROGRAM_IMAGES.items():
-            archive = IMAGES / f"{name}.tar"
-            if not archive.exists():
-                program_image(BINARIES / name, reference, archive)
+            program_image(BINARIES / name, reference, IMAGES / f"{name}.tar")
         with TemporaryDirectory() as folder:
             digits.create(Path(folder))
             images.project_image(Path(folder))
@@ -151,10 +154,8 @@ def parts() -> None:
 
 def end() -> None:
     """End this checkout's cluster, if one runs, and forget it."""
-    if RECORD.exists():
-        machine = Machine(**json.loads(RECORD.read_text()))
-        if machine.is_running():
-            machine.stop()
+    for machine in Machine.found():
+        machine.stop()
     shutil.rmtree(STATE, ignore_errors=True)
 
 

@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 from testcluster.paths import IMAGES
 
 BASE = "localhost/debian:bookworm"
+SMALL = "localhost/python:bookworm"
 PACKAGES = "python3,python3-venv,ca-certificates,git"
 
 # Not root's default driver everywhere; crun and runc both want more of a machine than a chroot does.
@@ -44,6 +45,15 @@ def base_image() -> str:
             _run("buildah", "copy", "--quiet", container, f"{folder}/root", "/")
             _run("buildah", "commit", "--quiet", "--rm", container, BASE)
     return BASE
+
+
+def small_image() -> str:
+    """The same with `python` beside `python3`: for pods that are small."""
+    if not _has(SMALL):
+        container = _run("buildah", "from", base_image()).strip()
+        _run("buildah", "run", container, "ln", "-s", "python3", "/usr/bin/python")
+        _run("buildah", "commit", "--quiet", "--rm", container, SMALL)
+    return SMALL
 
 
 def project_image(project: Path) -> str:

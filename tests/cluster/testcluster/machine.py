@@ -1,82 +1,93 @@
 """The machine that the cluster believes to be alone on: namespaces of its own for network, mounts and processes.
 
 Every process of the cluster lives in them. When their first process is killed the kernel ends all others, and with them
-go mounts and network devices: nothing can be left behind, however the tests end.
+go mounts and network devices. It is killed with the process that started it, however that ends.
 """
 
 import contextlib
 import os
-import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
 
-NETWORKS = ("192.0.2", "198.51.100", "203.0.113")
-"""For documentation (RFC 5737): routed nowhere."""
+from testcluster.paths import ROOT
+
+NETWORKS = ("192.0.2", "198.51.100", "203.0.113", *(f"198.18.{number}" for number in range(8)))
+"""For documentation (RFC 5737) and benchmarks (RFC 2544): routed nowhere. Each machine has one."""
 
 # Pods' abandoned processes fall to the first process; ignoring SIGCHLD lets the kernel collect them (signal(7)).
 FIRST_PROCESS = "import signal; signal.signal(signal.SIGCHLD, signal.SIG_IGN)\nwhile True: signal.pause()"
 
 UNSHARE = ("unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--propagation", "private")
+ENDS_WITH_ITS_PARENT = ("setpriv", "--pdeathsig", "KILL")
 
 
 @dataclass(frozen=True)
 class Machine:
-    """The namespaces, held by the process `pid`."""
+    """The namespaces, held by their first process."""
 
-    pid: int
+    process: psutil.Process
     network: str
     """The first three numbers of its addresses: `.1` is this side, `.10` the node."""
     holder: "subprocess.Popen[bytes] | None" = field(default=None, repr=False, compare=False)
-    """The process here whose child `pid` is, if this process has started it."""
+    """The process here whose child the first one is, if this process has started it."""
 
     @property
     def address(self) -> str:
         return f"{self.network}.10"
 
     @classmethod
-    def started(cls) -> "Machine":
+    def started(cls, *, stays: bool = False, folder: Path = ROOT) -> "Machine":
+        """A new one, which ends with this process unless it `stays`. It is found again by the folder it works in."""
+        network = _free_network()
         holder = subprocess.Popen(
-            [*UNSHARE, sys.executable, "-c", FIRST_PROCESS],
+            [*(() if stays else ENDS_WITH_ITS_PARENT), *UNSHARE, sys.executable, "-c", FIRST_PROCESS, network],
+            cwd=folder,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
-        machine = cls(_child_of(holder.pid), _free_network(), holder)
         try:
+            machine = cls(_child_of(holder.pid), network, holder)
             machine._make_cgroups()
             machine._connect()
         except BaseException:
-            machine.stop()
+            holder.kill()  # and with it its child
+            holder.wait()
             raise
         return machine
+
+    @classmethod
+    def found(cls, folder: Path = ROOT) -> "list[Machine]":
+        """Those that were started in this folder, by whomever."""
+        return [
+            cls(process, network)
+            for process in psutil.process_iter(["cmdline", "cwd"])
+            if process.info["cwd"] == str(folder) and (network := _network(process.info["cmdline"]))
+        ]
 
     def inside(self, *words: str | Path) -> list[str | Path]:
         """A command, as it runs in the machine.
 
         Not `ip netns exec`, which mounts /sys anew, where the kubelet then finds no cgroups.
         """
-        return ["nsenter", f"--target={self.pid}", "--net", "--mount", "--pid", *words]
+        return ["nsenter", f"--target={self.process.pid}", "--net", "--mount", "--pid", *words]
 
     def run(self, *words: str | Path, check: bool = True, **options: object) -> "subprocess.CompletedProcess[str]":
         """Run a command to its end in the machine."""
         return subprocess.run(self.inside(*words), check=check, text=True, capture_output=True, **options)  # type: ignore[call-overload, no-any-return] # passed on
 
-    def is_running(self) -> bool:
-        return psutil.pid_exists(self.pid) and FIRST_PROCESS in psutil.Process(self.pid).cmdline()
-
     def stop(self) -> None:
         """End every process in the machine."""
         with contextlib.suppress(psutil.NoSuchProcess):
-            process = psutil.Process(self.pid)
-            # A namespace's first process does not hear SIGTERM (pid_namespaces(7)).
-            process.send_signal(signal.SIGKILL)
-            process.wait(timeout=60)
+            self.process.kill()  # a namespace's first process does not hear SIGTERM (pid_namespaces(7))
+            self.process.wait(timeout=60)
         if self.holder:
             self.holder.wait(timeout=60)
         self._remove_cgroups()
@@ -98,9 +109,9 @@ class Machine:
                     Path(folder).rmdir()
 
     def _connect(self) -> None:
+        pid = str(self.process.pid)
         subprocess.run(
-            ["ip", "link", "add", self._device, "type", "veth", "peer", "name", "outside", "netns", str(self.pid)],
-            check=True,
+            ["ip", "link", "add", self._device, "type", "veth", "peer", "name", "outside", "netns", pid], check=True
         )
         subprocess.run(["ip", "address", "add", f"{self.network}.1/24", "dev", self._device], check=True)
         subprocess.run(["ip", "link", "set", self._device, "up"], check=True)
@@ -122,13 +133,18 @@ class Machine:
         return f"argosy{NETWORKS.index(self.network)}"
 
 
-def _child_of(pid: int) -> int:
+def _network(command: Sequence[str]) -> str:
+    """The network of the machine of which this is the first process; empty for any other command."""
+    return command[3] if list(command[1:3]) == ["-c", FIRST_PROCESS] and len(command) == 4 else ""
+
+
+def _child_of(pid: int) -> psutil.Process:
     """The process that unshare has forked."""
     deadline = time.monotonic() + 10
     while time.monotonic() < deadline:
         for child in psutil.Process(pid).children():
-            if FIRST_PROCESS in child.cmdline():
-                return child.pid
+            if _network(child.cmdline()):
+                return child
         time.sleep(0.01)  # the kernel tells nobody of another process's children
     raise TimeoutError("unshare did not start the machine's first process")
 

@@ -18,6 +18,7 @@ PROGRAMS = {
     "ipset": "apt-get install ipset",
     "ip": "apt-get install iproute2",
     "nsenter": "apt-get install util-linux",
+    "setpriv": "apt-get install util-linux",
     "openssl": "apt-get install openssl",
 }
 GIGABYTES_TO_BUILD = 20

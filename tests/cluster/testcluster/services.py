@@ -13,6 +13,9 @@ import requests
 from testcluster.machine import Machine
 from testcluster.paths import STATE
 
+INHERITED = ("PATH", "HOME", "LANG", "TMPDIR")
+"""Nothing else: a shell may name another cluster, and `argo server` with ARGO_SERVER would be that one's client."""
+
 SECONDS_BETWEEN_LOOKS = 0.1
 SECONDS_TO_START = 120
 
@@ -38,7 +41,7 @@ class Service:
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 self.machine.inside(*self.words),
-                env=os.environ | self.environment,
+                env={name: os.environ[name] for name in INHERITED if name in os.environ} | self.environment,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,

@@ -6,7 +6,7 @@ import subprocess
 import threading
 
 import pytest
-from fakeargo import NAMESPACE, TOKEN
+from fakeargo import NAMESPACE, TOKEN, resets
 
 from argosy.pipelines.cluster.connection import connection
 from argosy.pipelines.cluster.errors import ClusterError, LostError, MissingError
@@ -96,6 +96,10 @@ MISTAKES = {
     "no TOML": ("[tool", None, {}, "pyproject.toml: is no TOML: "),
     "no such CA": (PROFILE + "ca = 'ca.pem'", None, {"LAB_TOKEN": "t"}, "ca = 'ca.pem': there is no file"),
     "no address": ("", None, {"ARGO_SERVER": "a:b:c"}, "'a:b:c' is no address; write https://HOST:PORT"),
+    "credentials": ("", None, {"ARGO_SERVER": "https://x:secret@a:1"}, "holds credentials; write https://HOST:PORT"),
+    "a page's address": ("", None, {"ARGO_SERVER": "https://a/?x=1"}, "'https://a/?x=1' is no address; write"),
+    "a space": ("", None, {"ARGO_SERVER": " "}, "' ' is no address; write"),
+    "no namespace": ("", None, {"ARGO_SERVER": "a:1", "ARGO_NAMESPACE": "a/../b?x=1"}, "'a/../b?x=1' is no namespace"),
     "two servers": (TWO, "lab", {"ARGO_SERVER": "x:1"}, "ARGO_SERVER is x:1, and cluster 'lab' is https://argo.lab"),
 }
 
@@ -105,6 +109,37 @@ def test_a_wrong_profile_is_told_with_its_file_and_key(found, pyproject, name, e
     with pytest.raises(ClusterError, match=re.escape(told)) as raised:
         found(pyproject, name, **environment)
     assert "\n" not in str(raised.value)
+    assert "secret" not in str(raised.value)
+
+
+BROKEN = {
+    "a list": "- x",
+    "contexts": "{current-context: here, contexts: x}",
+    "a context": "{current-context: here, contexts: [{name: here, context: x}]}",
+    "a user": KUBECONFIG.replace("{USER}", "secret"),
+    "a plugin": KUBECONFIG.replace("{USER}", "{exec: {command: x, env: [{secret: y}]}}"),
+}
+
+
+@pytest.mark.parametrize("text", BROKEN.values(), ids=BROKEN)
+def test_a_broken_kubeconfig_is_told_with_its_file(found, tmp_path, text):
+    (tmp_path / "kubeconfig").write_text(text)
+    with pytest.raises(ClusterError, match=r"/kubeconfig: .*; KUBECONFIG names the file") as raised:
+        found(ARGO_SERVER="a:1")
+    assert "secret" not in str(raised.value)
+
+
+def test_a_kubeconfig_that_kubectl_has_emptied_says_nothing(found, tmp_path):
+    (tmp_path / "kubeconfig").write_text("{apiVersion: v1, contexts: null, current-context: '', users: null}")
+    only = found(ARGO_SERVER="a:1")
+    assert (only.namespace, only.token) == ("default", "")
+
+
+def test_a_token_file_that_is_no_text_is_told(found, tmp_path):
+    (tmp_path / "token").write_bytes(b"\xff\xfe")
+    (tmp_path / "kubeconfig").write_text(KUBECONFIG.replace("{USER}", "{tokenFile: token}"))
+    with pytest.raises(ClusterError, match="kubeconfig's user dev holds no token"):
+        found(ARGO_SERVER="a:1")
 
 
 @pytest.mark.parametrize("token", ["secret-a secret-b", "secret\r\nX-Header: 1", "Digest secret", "sécret"])
@@ -149,6 +184,29 @@ def test_a_refused_connection_is_told_with_the_address_that_was_tried(connected,
     with pytest.raises(LostError) as raised:
         connected.names()
     assert f"{argo.address}/: no answer (Connection refused); is it running" in lines_of(raised)
+
+
+def test_a_connection_that_is_reset_is_told_by_its_cause(connected, argo):
+    argo.faults["list"].append(resets)
+    with pytest.raises(LostError) as raised:
+        connected.names()
+    assert f"{argo.address}/: no answer (Connection reset by peer); is it running" in lines_of(raised)
+
+
+@pytest.mark.filterwarnings("ignore:The `json` method is deprecated")  # Hera's service uses it
+def test_a_server_that_leads_elsewhere_is_told_with_where_to(connected, argo):
+    def redirects(handler):
+        handler.send_response(302)
+        handler.send_header("Location", "https://argo.example.org/login?state=secret")
+        handler.send_header("Content-Length", "0")
+        handler.end_headers()
+
+    argo.faults["create"].append(redirects)
+    with pytest.raises(ClusterError) as raised:
+        connected.create({"metadata": {"name": "x"}})
+    assert not isinstance(raised.value, LostError)
+    assert "leads elsewhere, to https://argo.example.org; ARGO_SERVER or the profile" in lines_of(raised)
+    assert [one.kind for one in argo.asked] == ["create"]
 
 
 @pytest.mark.parametrize("answer", [b"<html>sign in</html>", b"[]", b"", b"\xff\xfe"])

@@ -66,6 +66,18 @@ def test_a_retry_whose_answer_is_lost_is_not_refused_because_it_was_heard(connec
     assert len(argo.of("retry")) == 2
 
 
+def test_a_retry_that_was_heard_is_followed_though_the_server_goes_away_meanwhile(argosy, argo, running, node):
+    running(node("run.say", "Failed"), phase="Failed")
+
+    def succeeds(handler):
+        running(node("run.say"), phase="Succeeded")
+        handler.say(200, argo.workflows["run"])
+
+    argo.faults["retry"].append(succeeds)
+    argo.faults["get"] += [lambda _: True, *[resets] * 4]
+    assert argosy("retry", "run", "-c").returncode == 0
+
+
 @pytest.mark.parametrize("phase", ["Succeeded", "Running"])
 def test_what_argo_says_of_a_run_that_cannot_go_on_is_told(connected, running, phase):
     running(phase=phase)

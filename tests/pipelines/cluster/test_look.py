@@ -65,6 +65,13 @@ def test_an_unknown_run_suggests_the_nearest(argosy):
     assert done.stderr.startswith("argosy: there is no run 'greet-00'; did you mean greet-")
 
 
+@pytest.mark.parametrize("command", ["show", "stop", "retry", "watch"])
+def test_an_empty_name_is_no_run(argosy, command):
+    done = argosy(command, "", *(() if command == "watch" else ("-c",)))
+    assert done.returncode == 2
+    assert "there is no run ''; " in done.stderr
+
+
 def test_a_cluster_is_chosen_by_its_name(argosy, argo, running, project, monkeypatch):
     running(phase="Succeeded")
     monkeypatch.delenv("ARGO_SERVER")

@@ -56,12 +56,24 @@ def test_who_submits_and_from_which_branch_makes_no_other_run(argosy, argo, git)
     assert len(created(argo)) == 1
 
 
+def test_without_a_branch_none_is_told(argosy, argo, git):
+    git("checkout", "-q", "--detach")
+    argosy("submit", "greeting.yaml")
+    assert "argosy/branch" not in created(argo)[0]["metadata"]["annotations"]
+
+
 def test_again_makes_another_run_and_a_third(argosy):
     names = [argosy("submit", "greeting.yaml", "--again").run for _ in range(3)]
     assert names[1:] == [f"{names[0]}-2", f"{names[0]}-3"]
 
 
 NASTY = ['it\'s "quoted"', "{{workflow.name}}", "two\nlines", "ünïcode \U0001f680", "$(touch /tmp/p); id", "a=b"]
+
+
+def test_a_manifest_on_standard_input_may_follow_the_cluster(argosy, argo, project):
+    text = (project / "greeting.yaml").read_text()
+    assert argosy("submit", "-c", "-", input=text).returncode == 0
+    assert len(created(argo)) == 1
 
 
 def test_values_arrive_as_they_were_given(argosy, argo, project):
@@ -89,6 +101,13 @@ def test_a_manifest_arrives_as_it_is_written(argosy, argo, project):
     assert spec["templates"][1] == {"name": "other", "plugin": {"hello": {"deep": [1, None]}}}
     assert spec["templates"][2]["steps"][0][0]["withItems"] == [1, "1"]
     assert spec["parallelism"] == 3
+
+
+def test_a_template_without_a_container_hides_no_other(argosy, argo, project):
+    text = (project / "greeting.yaml").read_text() + "  - {name: rest, suspend: {}, container: null}\n"
+    text = text.replace("  templates:\n", "  templates:\n  - {name: wait, suspend: {}, container: null}\n")
+    assert argosy("submit", "-", input=text).returncode == 0
+    assert created(argo)[0]["spec"]["templates"][0] == {"name": "wait", "suspend": {}, "container": None}
 
 
 # ---------------------------------------------------------------------------------------------- lost answers
@@ -128,6 +147,14 @@ def test_a_lost_answer_makes_one_run_again(argosy, argo):
     argo.faults["create"].append(loses_the_answer)
     assert argosy("submit", "greeting.yaml", "--again").run == f"{first}-2"
     assert list(argo.workflows) == [first, f"{first}-2"]
+
+
+def test_a_run_that_was_made_is_told_though_the_server_goes_away_afterwards(argosy, argo):
+    argo.faults["get"] += [lambda _: True, *[resets] * 4]
+    done = argosy("submit", "greeting.yaml")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert " submitted to " in done.stdout
+    assert f"argosy watch {done.run}\n" in done.stdout
 
 
 def test_what_argo_says_of_a_manifest_is_told_as_argo_said_it(argosy, argo):
@@ -216,6 +243,26 @@ def test_the_commit_that_records_the_image_runs_the_one_that_the_image_holds(arg
     assert argosy("submit", "greeting.yaml").returncode == 0
     (made,) = created(argo)
     assert parameters(made)["revision"] == commit
+
+
+def test_a_commit_that_is_not_known_here_is_not_taken_for_the_images(argosy, argo, commit, project, git):
+    (project / "images.lock").write_text(LOCKED.format(commit))
+    git("add", "-A")
+    git("commit", "-q", "-m", "Record the image")
+    done = argosy("submit", "greeting.yaml", "-p", f"revision={'0123456789' * 4}")
+    assert done.returncode == 2
+    assert "is not known here, and images.lock names an image of " in done.stderr
+    assert created(argo) == []
+
+
+def test_what_a_lock_calls_a_commit_is_no_option_of_gits(argosy, project, git):
+    (project / "images.lock").write_text(LOCKED.format("--output=written"))
+    git("add", "-A")
+    git("commit", "-q", "-m", "Record the image")
+    assert (
+        "names an image of commit --output=written, which is not known here" in argosy("submit", "greeting.yaml").stderr
+    )
+    assert not (project / "written").exists()
 
 
 def test_files_that_the_recorded_image_does_not_hold_are_refused_by_name(argosy, argo, commit, project, git):

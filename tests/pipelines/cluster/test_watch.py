@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -138,6 +139,19 @@ def test_a_stream_that_ends_too_early_is_begun_again_with_what_has_happened_mean
     phases = [one["status"]["phase"] for one in follow(connected, "run", lambda: lost.append(1))]
     assert phases == ["Running", "Succeeded"]
     assert len(lost) == (fault is not ends)
+
+
+def test_a_large_run_is_read_as_fast_as_it_comes(connected, argo, running, node):
+    running(node("run.say", "Running"))
+
+    def grows(_):
+        running(node("run.say", message="x" * 6_000_000), phase="Succeeded")
+        return True
+
+    argo.faults["events"].append(grows)
+    began = time.monotonic()
+    assert [one["status"]["phase"] for one in follow(connected, "run", lambda: None)] == ["Running", "Succeeded"]
+    assert time.monotonic() - began < 5
 
 
 def test_a_connection_that_stays_lost_is_given_up(connected, argo, running, monkeypatch):

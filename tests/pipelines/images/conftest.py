@@ -22,7 +22,8 @@ home, words = pathlib.Path(os.environ["ENGINE_HOME"]), sys.argv[1:]
 tags = home / "tags"
 known = tags.read_text().split() if tags.exists() else []
 if "inspect" in words and "--format" in words:
-    print(json.dumps(["other.example.org/x@sha256:0", words[-1].rpartition(":")[0] + "@{DIGEST}"]))
+    name = words[-1].rpartition(":")[0].removeprefix("docker.io/")
+    print(json.dumps(["other.example.org/x@sha256:0", name + "@{DIGEST}"]))
 elif "inspect" in words:
     sys.exit(words[-1] not in known)
 else:

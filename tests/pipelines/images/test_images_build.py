@@ -31,6 +31,11 @@ def test_three_tiers_are_built_each_on_the_one_below(built):
     assert f"BASE={built.built[1]}" in project
 
 
+def test_only_their_owner_may_write_the_files(built):
+    with tarfile.open(built.context(built.built[-1]) / "project.tar") as tar:
+        assert {one.mode for one in tar if one.isfile()} == {0o644}
+
+
 def test_the_tag_is_version_and_commit_and_is_printed_alone(repository):
     repository.engines("buildah")
     done = repository.argosy("build")
@@ -199,6 +204,15 @@ def test_a_missing_lock_is_told_with_the_command_that_writes_it(repository):
     done = repository.argosy("build")
     assert done.returncode == 2
     assert "`argosy images freeze` writes requirements.lock" in done.stderr
+
+
+def test_a_lock_that_is_no_text_is_told(repository):
+    repository.engines("buildah")
+    (repository.folder / "requirements.lock").write_bytes(b"\xff\xfe")
+    repository.commit()
+    done = repository.argosy("build")
+    assert done.returncode == 2
+    assert "requirements.lock: is no text; `argosy images freeze` writes" in done.stderr
 
 
 def test_a_project_without_a_commit_is_told_so(repository):

@@ -63,6 +63,12 @@ def test_docker_tags_pushes_and_gives_the_digest_of_that_registry(repository):
     assert repository.calls[-2:] == [["docker", "tag", tag, target], ["docker", "push", target]]
 
 
+def test_docker_tells_the_digest_of_its_own_hub_by_the_short_name(repository):
+    repository.engines("docker")
+    repository.argosy("build")
+    assert repository.argosy("push", "docker.io/team").stdout == f"docker.io/team/irises@{DIGEST}\n"
+
+
 @pytest.mark.parametrize(
     "program",
     [[sys.executable, "pipeline.py"], [Path(sys.executable).with_name("hera"), "generate", "yaml", "pipeline.py"]],
@@ -149,7 +155,10 @@ def test_a_registry_that_refuses_is_told_with_the_command_to_log_in(pushed, said
     assert said in done.stderr
 
 
-def test_an_address_is_no_registry(pushed):
-    done = pushed.argosy("push", "https://registry.example.org")
+@pytest.mark.parametrize("registry", ["https://registry.example.org", "", "/", "a b", "x@y", "-x", "host/Team", "h:x"])
+def test_what_is_no_registry_is_told_and_pushed_to_by_nobody(repository, registry):
+    repository.engines("buildah")
+    done = repository.argosy("push", "--", registry)
     assert done.returncode == 2
-    assert "leave out https://" in done.stderr
+    assert f"{registry!r} is no registry; write HOST, HOST:PORT or HOST/PATH, and no https://" in done.stderr
+    assert repository.calls == []

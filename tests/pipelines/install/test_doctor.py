@@ -53,6 +53,8 @@ class Server:
 
             def say(self, status, answer):
                 self.send_response(status)
+                if status == 302:
+                    self.send_header("Location", "/sign-in")
                 self.end_headers()
                 self.wfile.write(json.dumps(answer).encode())
 
@@ -142,6 +144,7 @@ def test_the_unsigned_push_holds_no_credentials_and_says_nothing(server, kubectl
         (403, "ok", "refused (403)"),
         (200, "failed", "a push that nobody signed is obeyed; run Argo's server with --auth-mode=client"),
         (404, "failed", "answered 404"),
+        (302, "failed", "answered 302"),
     ],
 )
 def test_a_server_that_obeys_unsigned_pushes_is_found(server, kubectl, status, state, message):  # noqa: ARG001

@@ -92,6 +92,23 @@ def test_claims_have_the_sizes_class_and_mode_that_are_asked_for(installed):
     }
 
 
+def test_each_account_may_do_what_argo_needs_of_it_and_nothing_else(installed):
+    found = installed()
+    rights = {
+        name: [(rule["apiGroups"], rule["resources"], rule["verbs"]) for rule in found["Role", name]["rules"]]
+        for name in ("argosy-steps", "argosy-triggers")
+    }
+    assert rights == {
+        "argosy-steps": [(["argoproj.io"], ["workflowtaskresults"], ["create", "patch"])],
+        "argosy-triggers": [
+            (["argoproj.io"], ["workfloweventbindings"], ["list"]),
+            (["argoproj.io"], ["workflowtemplates"], ["get"]),
+            (["argoproj.io"], ["workflows"], ["create"]),
+        ],
+    }
+    assert not {"ClusterRole", "ClusterRoleBinding"} & {kind for kind, _ in found}
+
+
 def test_the_only_secret_holds_nothing(installed):
     found = installed("--mlflow", "https://m.example.org", "--s3-endpoint", "https://s.example.org")
     (secret,) = [one for (kind, _), one in found.items() if kind == "Secret"]
@@ -226,6 +243,8 @@ MISTAKES = {
     "an address": (["--mlflow", "mlflow:5000"], "--mlflow: 'mlflow:5000' is no address; write https://HOST"),
     "credentials": (["--s3-endpoint", "https://a:b@s3.example.org"], "--s3-endpoint: the address holds credentials"),
     "a destination": (["--egress", "s3.example.org:443"], "--egress: 's3.example.org:443' is no destination; write"),
+    "a namespace": (["--egress", "namespace/Foo_Bar"], "--egress: 'namespace/Foo_Bar' is no destination; write"),
+    "a page": (["--mlflow", "https://m.example.org/?x=1#y"], "'https://m.example.org/?x=1#y' is no address; write"),
     "a port": (["--egress", "10.0.0.0/8:0"], "is no destination"),
     "a network": (["--kubernetes-api", "10.0.0.1/8:443"], "--kubernetes-api: '10.0.0.1/8:443' is no destination"),
     "an image for nothing": (["--image", "x", "--cache", "claim"], "leave the image out"),

@@ -172,6 +172,25 @@ def test_the_command_prints_the_file(iris, provider):
     assert shell(iris, f"argosy trigger {provider} iris-kinds") + "\n" == PRINTS[provider]("iris-kinds")
 
 
+def test_each_job_of_gitlab_is_for_its_own_event():
+    document = yaml.safe_load(ci.gitlab("iris-kinds"))
+    conditions = {name: job["rules"] for name, job in document.items() if "rules" in job}
+    assert conditions == {
+        "check": [{"if": '$CI_PIPELINE_SOURCE == "merge_request_event"'}],
+        "submit": [{"if": '$CI_PIPELINE_SOURCE == "push" && $CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH'}],
+    }
+
+
+@pytest.mark.parametrize("provider", CHECKS)
+@pytest.mark.parametrize("name", ["a; touch ran", "two words", "$(id)", "a: b", "-x", "{{x}}"])
+def test_a_name_that_a_shell_would_read_in_another_way_gets_no_file(iris, provider, name):
+    (iris / "pipelines" / "iris_kinds.py").rename(iris / "pipelines" / f"{name}.py")
+    command = [PROGRAMS / "argosy", "trigger", provider, "--", name]
+    done = subprocess.run(command, cwd=iris, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"is more than letters, digits and dashes; rename {name}.py" in done.stderr
+
+
 def test_every_action_is_pinned_to_a_commit():
     document = yaml.safe_load(ci.github("iris-kinds"))
     uses = [step["uses"] for job in document["jobs"].values() for step in job["steps"] if "uses" in step]

@@ -155,6 +155,17 @@ def test_a_pipeline_with_a_problem_is_not_printed(argosy, project):
     )
 
 
+def test_a_cron_workflow_becomes_no_template(argosy, project):
+    (project / "nightly.py").write_text(
+        "from hera.workflows import Container, CronWorkflow\n"
+        "with CronWorkflow(name='nightly', entrypoint='main', schedules=['0 3 * * *']) as workflow:\n"
+        "    Container(name='main', image='x', command=['true'])\n"
+    )
+    done = argosy("deploy", "nightly.py")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "a CronWorkflow has its own template and trigger; apply it as `hera generate yaml` prints it" in done.stderr
+
+
 def test_a_manifest_is_no_pipeline(argosy):
     done = argosy("deploy", "greeting.yaml")
     assert (done.returncode, done.stdout) == (2, "")

@@ -6,6 +6,8 @@ import hashlib
 import hmac
 import json
 import os
+import re
+import socket
 import subprocess
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -201,7 +203,7 @@ def test_refs_pushed_together_are_told_one_by_one(server, work):
     assert sorted(one["ref"] for one in server.taken) == ["refs/heads/b", "refs/heads/main"]
 
 
-def test_a_busy_server_is_asked_again_with_a_fresh_delivery(server, work):
+def test_a_busy_server_is_asked_again(server, work):
     server.answers = [503, 429]
     assert "told Argo" in push(work, "main")
     assert len(server.taken) == 1
@@ -249,6 +251,56 @@ def test_what_was_not_told_can_be_told_again_as_the_hook_says(server, bare, work
     words = said.partition(f"to ask again, in {bare}: ")[2].splitlines()[0]
     subprocess.run(["sh", "-c", words], cwd=bare, check=True, capture_output=True)
     assert [one["ref"] for one in server.taken] == ["refs/heads/main"]
+
+
+@pytest.mark.parametrize(
+    "address", ["http://my host", "http://x:password@127.0.0.1:1", "ftp://x", "http://127.0.0.1:x", "x"]
+)
+def test_what_is_no_address_is_told_without_what_it_may_hold(bare, work, address):
+    git(bare, "config", "argosy.server", address)
+    said = push(work, "main")
+    assert "argosy: main: no run was asked for: " in said
+    assert "Traceback" not in said
+    assert "password" not in said
+
+
+def test_a_server_that_speaks_no_http_is_told(bare, work):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+
+        def greet():
+            connection, _ = other.accept()
+            with connection:
+                connection.sendall(b"SSH-2.0-x\r\n")
+                connection.shutdown(socket.SHUT_WR)
+                while connection.recv(1 << 16):
+                    pass
+
+        threading.Thread(target=greet, daemon=True).start()
+        git(bare, "config", "argosy.server", f"http://127.0.0.1:{other.getsockname()[1]}")
+        said = push(work, "main")
+    assert "argosy: main: no run was asked for: " in said
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("setting", ["secretFile", "caFile"])
+def test_a_file_that_is_not_there_is_told_by_its_name_at_once(server, bare, work, setting):
+    git(bare, "config", f"argosy.{setting}", "/no/such/file")
+    assert re.search(r"no run was asked for: .*/no/such/file", push(work, "main"))
+    assert server.headers == []
+
+
+def test_a_branch_whose_name_is_no_utf8_hides_no_other(server, bare):
+    head = "0" * 40
+    lines = f"{head} {head} refs/heads/".encode() + b"m\xff\n" + f"{head} {head} refs/heads/b\n".encode()
+    done = subprocess.run(
+        ["hooks/post-receive"], cwd=bare, input=lines, capture_output=True, check=True,
+        env=os.environ | {"PYTHONIOENCODING": "utf-8:strict"},
+    )  # fmt: skip
+    assert done.stdout.decode().splitlines() == [
+        "argosy: m?: deleted, so there is nothing to run",
+        "argosy: b: deleted, so there is nothing to run",
+    ]
+    assert server.taken == []
 
 
 @pytest.mark.parametrize("setting", ["server", "namespace", "secretFile"])

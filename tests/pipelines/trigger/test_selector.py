@@ -44,6 +44,11 @@ def test_a_branch_is_matched_from_end_to_end(event, pattern, branch, is_meant):
     assert starts(event(ref=f"refs/heads/{branch}"), branches=[pattern]) is is_meant
 
 
+def test_a_character_beyond_the_first_plane_is_written_as_it_is(event):
+    assert starts(event(ref="refs/heads/\U0001f680/x"), branches=["\U0001f680/*"])
+    assert "\\ud83d" not in push_event.selector(OnPush(branches=["\U0001f680/*"]))
+
+
 def test_a_tag_with_the_branchs_name_is_no_branch(event):
     assert not starts(event(ref="refs/tags/main"))
 
@@ -93,6 +98,8 @@ def test_another_repository_starts_nothing(event):
     assert not starts(event(repository=other[0], project=other[1]), repository="vision/digits")
     assert not starts(event(repository=..., project=...), repository="vision/digits")
     assert starts(event(), repository="Vision/Digits")
+    renamed = {"full_name": "Vision/Digits"}, {"path_with_namespace": "Vision/Digits"}
+    assert starts(event(repository=renamed[0], project=renamed[1]), repository="vision/digits")
 
 
 @pytest.mark.parametrize(
