@@ -24,6 +24,9 @@ NETWORKS = ("192.0.2", "198.51.100", "203.0.113", *(f"198.18.{number}" for numbe
 FIRST_PROCESS = "import signal; signal.signal(signal.SIGCHLD, signal.SIG_IGN)\nwhile True: signal.pause()"
 
 UNSHARE = ("unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--propagation", "private")
+SECONDS_TO_END = 300
+"""Containers' file systems are written out as they are unmounted: minutes, on a busy disk."""
+
 ENDS_WITH_ITS_PARENT = ("setpriv", "--pdeathsig", "KILL")
 
 
@@ -36,6 +39,8 @@ class Machine:
     """The first three numbers of its addresses: `.1` is this side, `.10` the node."""
     holder: "subprocess.Popen[bytes] | None" = field(default=None, repr=False, compare=False)
     """The process here whose child the first one is, if this process has started it."""
+    services: "list[subprocess.Popen[bytes]]" = field(default_factory=list, repr=False, compare=False)
+    """What this process has started in it, to be collected when it ends."""
 
     @property
     def address(self) -> str:
@@ -87,9 +92,9 @@ class Machine:
         """End every process in the machine."""
         with contextlib.suppress(psutil.NoSuchProcess):
             self.process.kill()  # a namespace's first process does not hear SIGTERM (pid_namespaces(7))
-            self.process.wait(timeout=60)
-        if self.holder:
-            self.holder.wait(timeout=60)
+            self.process.wait(timeout=SECONDS_TO_END)
+        for process in (*self.services, *filter(None, [self.holder])):
+            process.wait(timeout=SECONDS_TO_END)
         self._remove_cgroups()
 
     @property

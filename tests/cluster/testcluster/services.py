@@ -47,6 +47,7 @@ class Service:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
+        self.machine.services.append(self.process)
         wait_until(self._is_serving, f"{self.name} to serve; see {self.log}")
 
     def kill(self) -> None:
