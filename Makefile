@@ -34,8 +34,9 @@ cluster: dvc-remote cluster-parts  ## Start a Kubernetes with Argo and argosy on
 cluster-down: $(READY)  ## End what `make cluster` has started
 	@$(CLUSTER) down
 
-# Programs from Go modules and images; minutes the first time, nothing after that.
+# Programs from Go modules, and images: nothing to do once they are there.
 cluster-parts: $(READY)
+	@test -e build/cluster/bin/kubelet || echo "the cluster's programs and images: a quarter of an hour and 20 GB, once"
 	@$(CLUSTER) parts
 
 golden: $(READY)  ## Write the committed manifests anew

@@ -170,7 +170,8 @@ def view(workflow: Json, status: Status | None = None, *, is_abandoned: bool = F
         started_at=status.started_at or "",
         finished_at=status.finished_at or "",
         parameters={one["name"]: str(one.get("value", "")) for one in arguments.get("parameters") or []},
-        steps=_Forest(status, is_abandoned=is_abandoned).steps(),
+        # Argo leaves some steps of a run that was stopped as they were, running.
+        steps=_Forest(status, is_abandoned=is_abandoned or status.phase in s.FULFILLED).steps(),
     )
 
 

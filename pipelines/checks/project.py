@@ -22,28 +22,31 @@ _WHOLE_TAG = re.compile(r"\{\{(inputs|workflow)\.parameters\.([-\w]+)\}\}")
 
 
 def datasets(view: View, project: Path) -> Iterator[Problem]:
-    """DVC's files name every dataset that is staged, and can be read.
+    """DVC's files name every dataset that is staged, and can be read."""
+    texts = {one for call in _calls(view, Step.STAGE) for one in _texts(view, call, "dataset")}
+    for dataset in sorted(str(values.decode(text, str)) for text in texts):
+        if problem := dataset_problem(dataset, project):
+            yield problem
+
+
+def dataset_problem(dataset: str, project: Path) -> Problem | None:
+    """Why DVC's files of a project cannot say what a dataset is.
 
     Which out it is exactly, only staging says: here the last part of its path must be there.
     """
-    texts = {one for call in _calls(view, Step.STAGE) for one in _texts(view, call, "dataset")}
-    for dataset in sorted(str(values.decode(text, str)) for text in texts):
-        recorded: list[str] = []
-        for file in _dvc_files(project, PurePosixPath(dataset)):
-            try:
-                text = (project / file).read_text(encoding="utf-8")
-            except UnicodeDecodeError as error:
-                yield Problem(str(file), f"is no UTF-8 text at byte {error.start}", "write it anew with DVC")
-                break
-            if line := _conflict(text):
-                yield Problem(f"{file}:{line}", "holds a merge conflict", "resolve it, then run `dvc status`")
-                break
-            recorded += _OUT.findall(text)
-        else:
-            if PurePosixPath(dataset).name not in {PurePosixPath(path).name for path in recorded}:
-                known = f"DVC has {', '.join(recorded)}" if recorded else "name it in dvc.yaml, or run `dvc add`"
-                remedy = names.suggestion(dataset, recorded, known)
-                yield Problem(dataset, f"no DVC file in {project} names it", remedy)
+    recorded: list[str] = []
+    for file in _dvc_files(project, PurePosixPath(dataset)):
+        try:
+            text = (project / file).read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            return Problem(str(file), f"is no UTF-8 text at byte {error.start}", "write it anew with DVC")
+        if line := _conflict(text):
+            return Problem(f"{file}:{line}", "holds a merge conflict", "resolve it, then run `dvc status`")
+        recorded += _OUT.findall(text)
+    if PurePosixPath(dataset).name in {PurePosixPath(path).name for path in recorded}:
+        return None
+    known = f"DVC has {', '.join(recorded)}" if recorded else "name it in dvc.yaml, or run `dvc add`"
+    return Problem(dataset, f"no DVC file in {project} names it", names.suggestion(dataset, recorded, known))
 
 
 def _dvc_files(project: Path, dataset: PurePosixPath) -> list[PurePosixPath]:

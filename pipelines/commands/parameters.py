@@ -1,11 +1,13 @@
 """Values that are given on the command line, held against the types and bounds of the pipeline's own nouns."""
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ValidationError, create_model
 from pydantic.fields import FieldInfo
 
+from argosy.pipelines.checks.project import dataset_problem
 from argosy.pipelines.errors import Problem, SpecError
 from argosy.pipelines.hyperparameters import hyperparameters
 from argosy.pipelines.nouns import problems_of
@@ -14,9 +16,15 @@ from argosy.steps import values
 from argosy.steps.contracts import option
 
 
-def refuse_unfit(pipeline: Pipeline, given: Mapping[str, str]) -> None:
-    """Every value is one that its step will take. Raises SpecError with all that are not."""
+def refuse_unfit(pipeline: Pipeline, given: Mapping[str, str], project: Path) -> None:
+    """Every value is one that its step will take, and a dataset one of the project's.
+
+    Raises SpecError with all that are not.
+    """
     problems = list(_of_nouns(pipeline, given))
+    if "dataset" in given and not problems:
+        missing = dataset_problem(str(values.decode(given["dataset"], str)), project)
+        problems += [missing] if missing else []
     if pipeline.training.hyperparameters is not None:
         problems += _of_task(pipeline.training.hyperparameters, given)
     if problems:

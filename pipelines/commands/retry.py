@@ -50,9 +50,13 @@ def _on_cluster(cluster: str, name: str | None, *, as_json: bool) -> int:
     from argosy.pipelines.cluster import control
     from argosy.pipelines.cluster.following import persistent
     from argosy.pipelines.commands import anywhere
+    from argosy.pipelines.commands.mistake import Mistake
     from argosy.pipelines.commands.watch import watched
+    from argosy.pipelines.status import SUCCEEDED
 
     found = anywhere.ClusterRun.named(anywhere.server(cluster), name)
+    if found.view().phase == SUCCEEDED:
+        raise Mistake(f"run {found.name} has succeeded: there is nothing to retry")
     control.retry(found.server, found.name)
     click.echo(f"retrying {found.name}", err=as_json)
     persistent(found.refresh, control.ASKED_FOR_SECONDS)

@@ -56,6 +56,6 @@ def image_of(document: "Json") -> str:
 def refuse_unfit(found: "Source", values: dict[str, str]) -> None:
     """Values that the steps of a pipeline would not take. Raises SpecError."""
     if found.is_python and (definition := found.definition.pipeline):
-        from argosy.pipelines.commands import parameters
+        from argosy.pipelines.commands import parameters, place
 
-        parameters.refuse_unfit(definition, values)
+        parameters.refuse_unfit(definition, values, place.project())

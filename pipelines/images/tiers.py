@@ -73,7 +73,7 @@ class Images:
         """Brings the highest tier to a registry. Raises Refusal."""
         if not self.engine.has(f"{LOCAL}/{self.tag}"):
             what = f"{self.engine.name} has no such image"
-            raise Refusal([Problem(self.tag, what, "`argosy images build` makes it of the files as they are")])
+            raise Refusal([Problem(self.tag, what, "`argosy images build` makes it of the commit")])
         target = f"{registry}/{self.tag}"
         digest = self.engine.push(f"{LOCAL}/{self.tag}", target)
         return Entry(f"{target.rpartition(':')[0]}@{digest}", self.revision)

@@ -1,5 +1,6 @@
 """Whether a cluster is as argosy needs it: one question, one finding."""
 
+import contextlib
 import json
 import shutil
 import subprocess
@@ -42,7 +43,7 @@ def examine(connection: Connection) -> Iterator[Finding]:
         yield _namespace(connection)
         yield _triggers(connection)
         yield _unsigned(connection)
-    yield _objects(connection.namespace)
+    yield _objects(connection.namespace, listens=server.state == "ok" and _listens(connection))
 
 
 def _version(connection: Connection) -> Finding:
@@ -66,7 +67,7 @@ def _namespace(connection: Connection) -> Finding:
 def _triggers(connection: Connection) -> Finding:
     """What listens to pushes, and whether it is there to be run."""
     try:
-        bindings = _get(connection, f"workflow-event-bindings/{connection.namespace}").get("items") or []
+        bindings = _bindings(connection)
         templates = _get(connection, f"workflow-templates/{connection.namespace}").get("items") or []
     except ClusterError as error:
         return Finding("triggers", "unknown", str(error))
@@ -77,6 +78,17 @@ def _triggers(connection: Connection) -> Finding:
         what = f"{', '.join(missing)} would submit a WorkflowTemplate that is not there"
         return Finding("triggers", "failed", f"{what}; `argosy deploy PIPELINE | kubectl apply -f -` makes it")
     return Finding("triggers", "ok", f"pushes are listened to by {', '.join(sorted(submits)) or 'nothing'}")
+
+
+def _bindings(connection: Connection) -> list[Json]:
+    """What listens to pushes. Raises ClusterError."""
+    return _get(connection, f"workflow-event-bindings/{connection.namespace}").get("items") or []
+
+
+def _listens(connection: Connection) -> bool:
+    with contextlib.suppress(ClusterError):
+        return bool(_bindings(connection))
+    return False
 
 
 def _template(binding: Json) -> str:
@@ -110,13 +122,13 @@ def _leave(request: requests.PreparedRequest) -> requests.PreparedRequest:
     return request
 
 
-def _objects(namespace: str) -> Finding:
-    """What `argosy install` prints and Argo's server does not show."""
+def _objects(namespace: str, *, listens: bool) -> Finding:
+    """What `argosy install` prints and Argo's server does not show; the webhooks' Secret, where something listens."""
     wanted = [
         f"serviceaccount/{STEPS}",
         f"serviceaccount/{TRIGGERS}",
         f"secret/{TRIGGERS_TOKEN}",
-        f"secret/{CLIENTS}",
+        *([f"secret/{CLIENTS}"] if listens else []),
         f"persistentvolumeclaim/{Storage().models_claim}",
     ]
     if not shutil.which("kubectl"):

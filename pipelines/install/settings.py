@@ -1,10 +1,11 @@
 """What a namespace gets: the options of `argosy install`."""
 
 import ipaddress
+import re
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
 from argosy.pipelines import quantities
 from argosy.pipelines.cluster.connection import is_address
@@ -43,6 +44,21 @@ def _destination(text: str) -> str:
     return text
 
 
+_SYSTEM = re.compile(
+    r"/(bin|boot|dev|etc|lib\w*|proc|root|run|sbin|sys|usr|var/lib/(kubelet|containerd|docker|etcd))(/.*)?"
+    r"|/(home|media|mnt|opt|srv|tmp|var|var/lib|var/log|var/cache)"
+)
+"""Folders that a node has for itself, and those that hold other people's."""
+
+
+def _own_folder(path: str) -> str:
+    if ".." in path.split("/") or _SYSTEM.fullmatch(path):
+        raise ValueError(f"{path} is the node's own; give the cache a folder of its own, such as /mnt/nvme/argosy")
+    return path
+
+
+NodePath = Annotated[AbsolutePath, AfterValidator(_own_folder)]
+
 Address = Annotated[str, AfterValidator(_address)]
 """An http(s) address without credentials."""
 
@@ -55,7 +71,7 @@ class Installation(Noun):
 
     namespace: Name = Field(description="name of the namespace", examples=["argosy"])
     cache: Literal["node", "claim", "scratch"] = Field(default="node", description="place of the dataset cache")
-    node_folder: AbsolutePath = Field(
+    node_folder: NodePath = Field(
         default="/var/lib/argosy/cache", description="folder of each node that caches datasets", examples=["/mnt/nvme"]
     )
     image: str | None = Field(
@@ -93,8 +109,9 @@ class Installation(Noun):
         default=(), description="networks and ports of the stores", examples=[["203.0.113.0/24:443"]]
     )
 
-    @model_validator(mode="after")
-    def _gives_a_folder_only_where_there_is_one(self) -> "Installation":
-        if self.image and self.cache != "node":
-            raise ValueError("image prepares a node's folder, and the cache is none; leave the image out")
-        return self
+    @field_validator("image")
+    @classmethod
+    def _prepares_a_folder_where_there_is_one(cls, image: str | None, info: ValidationInfo) -> str | None:
+        if image and info.data.get("cache") != "node":
+            raise ValueError("it prepares a node's folder, and the cache is none; leave the image out")
+        return image

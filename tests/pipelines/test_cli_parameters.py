@@ -42,6 +42,13 @@ def run(argosy, project):
     return call
 
 
+def test_a_dataset_that_dvc_does_not_know_is_told_before_anything_runs(run, project):
+    done = run(PIPELINE, "dataset=date")
+    assert done.returncode == 2
+    assert "argosy: date: no DVC file in " in done.stderr
+    assert not (project / ".argosy").exists()
+
+
 @pytest.mark.parametrize(("value", "told"), UNFIT.items())
 def test_a_value_that_its_step_would_refuse_is_told_at_once_and_makes_no_run(run, project, value, told):
     done = run(PIPELINE, value)

@@ -57,8 +57,14 @@ def test_items_stand_under_their_loop(node, workflow):
 )
 def test_a_loop_in_steps_has_no_node_and_is_shown_all_the_same(node, workflow, phases, whole):
     items = [node(f"run[0].fan({index}:x)", phase) for index, phase in enumerate(phases)]
-    (fan,) = view(workflow(node("run[0]", kind="StepGroup"), *items, kind="Steps")).steps
+    (fan,) = view(workflow(node("run[0]", kind="StepGroup"), *items, kind="Steps", phase="Running")).steps
     assert (fan.name, fan.is_loop, fan.phase, len(fan.children)) == ("fan", True, whole, 2)
+
+
+def test_a_run_that_is_over_has_no_step_that_goes_on(node, workflow):
+    """Argo leaves steps of a stopped run as they were."""
+    (train,) = view(workflow(node("run.train", "Running"), phase="Failed")).steps
+    assert train.phase == "Interrupted"
 
 
 def test_attempts_stand_under_the_step_and_the_last_one_counts(node, workflow):

@@ -1,6 +1,7 @@
 """`python -m testcluster parts|up|down`: what a cluster is made of, and one for a developer that is left running."""
 
 import sys
+from pathlib import Path
 
 from testcluster.cluster import Cluster, end, parts
 from testcluster.needs import lacking
@@ -10,9 +11,10 @@ LOOK = """\
 The cluster runs. For a shell that works with it:
 
 {exports}
-  export PATH=$PATH:{bin}
+  export PATH={commands}:$PATH:{bin}
 
-  argosy submit digits -c --watch     # in {project}
+  cd {project}
+  argosy submit digits -c --watch
   argo list
   kubectl get pods -n {namespace}
   tail -f {logs}/workflow-controller.log
@@ -44,6 +46,7 @@ def _described(cluster: Cluster) -> str:
     variables = cluster.access.environment | cluster.access.for_tests
     return LOOK.format(
         exports="\n".join(f"  export {name}='{value}'" for name, value in variables.items()),
+        commands=Path(sys.executable).parent,
         bin=BINARIES,
         project=cluster.project,
         namespace=cluster.access.namespace,
@@ -52,4 +55,7 @@ def _described(cluster: Cluster) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,6 +50,7 @@ class Tools:
         environment = os.environ | {"CGO_ENABLED": "0"}
         flags = ["-ldflags", f"-s -w{self.linker_flags}"]
         for name, package in self.packages.items():
+            print(f"building {name}", file=sys.stderr)
             part = BINARIES / f"{name}.part"
             _go(folder, "build", *flags, "-o", str(part), package, environment=environment)
             part.rename(BINARIES / name)

@@ -123,7 +123,8 @@ class Cluster:
         ]
         argosy = Path(sys.executable).with_name("argosy")
         command = [argosy, "install", *given]
-        objects = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+        # What it says is left to do is done below.
+        objects = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         self.kubernetes.kubectl("apply", "-f", "-", stdin=objects)
         self.kubernetes.apply(*self._secrets(namespace), *_volumes(namespace, objects))
         self.argo.serve(namespace)

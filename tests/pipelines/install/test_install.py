@@ -247,7 +247,11 @@ MISTAKES = {
     "a page": (["--mlflow", "https://m.example.org/?x=1#y"], "'https://m.example.org/?x=1#y' is no address; write"),
     "a port": (["--egress", "10.0.0.0/8:0"], "is no destination"),
     "a network": (["--kubernetes-api", "10.0.0.1/8:443"], "--kubernetes-api: '10.0.0.1/8:443' is no destination"),
-    "an image for nothing": (["--image", "x", "--cache", "claim"], "leave the image out"),
+    "an image for nothing": (["--image", "x", "--cache", "claim"], "--image: it prepares a node's folder, and"),
+    "a folder of the system": (["--node-folder", "/etc"], "--node-folder: /etc is the node's own; give the cache"),
+    "a folder within": (["--node-folder", "/usr/lib/x"], "--node-folder: /usr/lib/x is the node's own"),
+    "a way out": (["--node-folder", "/mnt/../etc"], "--node-folder: /mnt/../etc is the node's own"),
+    "everybody's folder": (["--node-folder", "/var/lib"], "--node-folder: /var/lib is the node's own"),
 }  # fmt: skip
 
 
