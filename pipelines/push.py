@@ -30,7 +30,10 @@ Pattern = Annotated[str, AfterValidator(_pattern)]
 
 
 class OnPush(Noun):
-    """Which pushes start a run: to one of the branches, touching one of the paths, or of one of the tags."""
+    """Which pushes start a run: to one of the branches, touching one of the paths, or of one of the tags.
+
+    Without a repository's name, those of each that knows the webhook's secret.
+    """
 
     branches: Sequence[Pattern] = Field(
         default=("main",), description="branches, `*` standing for text without a slash", examples=[["main"]]
@@ -44,7 +47,7 @@ class OnPush(Noun):
     repository: str | None = Field(
         default=None,
         pattern=r"^[\w.-]+(/[\w.-]+)*$",
-        description="repository's whole name; left out: each that knows the webhook's secret",
+        description="repository's whole name",
         examples=["vision/digits"],
     )
 

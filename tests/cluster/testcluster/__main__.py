@@ -1,11 +1,10 @@
 """`python -m testcluster parts|up|down`: what a cluster is made of, and one for a developer that is left running."""
 
 import sys
-from pathlib import Path
 
 from testcluster.cluster import Cluster, end, parts
 from testcluster.needs import lacking
-from testcluster.paths import BINARIES, STATE
+from testcluster.paths import BINARIES, ROOT, STATE
 
 LOOK = """\
 The cluster runs. For a shell that works with it:
@@ -46,7 +45,7 @@ def _described(cluster: Cluster) -> str:
     variables = cluster.access.environment | cluster.access.for_tests
     return LOOK.format(
         exports="\n".join(f"  export {name}='{value}'" for name, value in variables.items()),
-        commands=Path(sys.executable).parent,
+        commands=ROOT / ".venv" / "bin",
         bin=BINARIES,
         project=cluster.project,
         namespace=cluster.access.namespace,
