@@ -21,7 +21,10 @@ MISTAKES = {
     "a line": ({"branches": ["main\n"]}, "holds '\\n'"),
     "no text": ({"branches": [""]}, "is empty, or begins or ends with a space"),
     "one text": ({"branches": "main"}, "OnPush.branches"),
-    "an address": ({"repository": "https://x.example.org/a"}, "give the repository's whole name, such as 'vision/digits'"),
+    "an address": (
+        {"repository": "https://x.example.org/a"},
+        "give the repository's whole name, such as 'vision/digits'",
+    ),
     "paths of tags": ({"branches": [], "tags": ["v*"], "paths": ["x"]}, "there are none; leave paths out"),
     "an unknown field": ({"branch": "main"}, "OnPush.branch: OnPush has no such field; did you mean branches?"),
 }
