@@ -10,7 +10,7 @@ from typing import Any
 
 import requests
 
-from testcluster.paths import BINARIES
+from testcluster.kubernetes import kubectl
 
 NAMED = "ARGOSY_TEST_KUBECONFIG"
 """Environment variable that names the kubeconfig of a cluster to use in place of one of the tests' own."""
@@ -87,11 +87,7 @@ class Access:
 
     def kubectl(self, *words: str, stdin: str | None = None, check: bool = True) -> str:
         """What kubectl printed. Raises RuntimeError with what it complained of."""
-        command = [BINARIES / "kubectl", f"--kubeconfig={self.kubeconfig}", *words]
-        done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
-        if check and done.returncode:
-            raise RuntimeError(f"kubectl {' '.join(words)}: {done.stderr.strip()}")
-        return done.stdout
+        return kubectl(self.kubeconfig, *words, stdin=stdin, check=check)
 
     def argosy(self, folder: Path, *words: str, code: int = 0, stdin: str | None = None, **environment: str) -> str:
         """What `argosy` printed in a project, once it has ended with this exit code."""

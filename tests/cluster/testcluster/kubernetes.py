@@ -68,11 +68,7 @@ class Kubernetes:
 
     def kubectl(self, *words: str, stdin: str | None = None, check: bool = True) -> str:
         """What kubectl printed. Raises RuntimeError with what it complained of."""
-        command = [BINARIES / "kubectl", f"--kubeconfig={self.kubeconfig}", *words]
-        done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
-        if check and done.returncode:
-            raise RuntimeError(f"kubectl {' '.join(words)}: {done.stderr.strip()}")
-        return done.stdout
+        return kubectl(self.kubeconfig, *words, stdin=stdin, check=check)
 
     def apply(self, *objects: dict) -> None:
         """Create or change these objects."""
@@ -236,6 +232,15 @@ class Kubernetes:
             f"import ssl, urllib.request as r; r.urlopen({url!r}, timeout=3, context=ssl._create_unverified_context())"
         )
         return lambda: self.machine.run("python3", "-c", program, check=False).returncode == 0
+
+
+def kubectl(kubeconfig: Path, *words: str, stdin: str | None = None, check: bool = True) -> str:
+    """What kubectl printed. Raises RuntimeError with what it complained of."""
+    command = [BINARIES / "kubectl", f"--kubeconfig={kubeconfig}", *words]
+    done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
+    if check and done.returncode:
+        raise RuntimeError(f"kubectl {' '.join(words)}: {done.stderr.strip()}")
+    return done.stdout
 
 
 def _private(path: Path, text: str) -> None:
