@@ -7,10 +7,9 @@ from pathlib import Path
 
 from argosy.pipelines import git
 from argosy.pipelines.commands.mistake import Mistake
+from argosy.pipelines.images.lock import FILE as IMAGES_LOCK
 
 DIRTY = "-dirty"
-
-IMAGES_LOCK = "images.lock"
 
 _WHOLE = re.compile(r"[0-9a-f]{40}")
 
