@@ -23,6 +23,7 @@ machine which changes its speed changes it for all. The ratios are those of the 
 minimum divided by that of the row.
 """
 COLUMNS = ("", "min", "median", "rounds", "argosy takes", "goal", "met")
+BOUNDS = ("", "argosy takes", "goal", "met")
 
 
 @dataclass(frozen=True)
@@ -52,25 +53,46 @@ class Comparison:
 
 
 @dataclass(frozen=True)
+class Bound:
+    """What argosy may take at most, whatever others take."""
+
+    name: str
+    value: float
+    at_most: float
+    unit: str
+
+    @property
+    def is_met(self) -> bool:
+        return self.value <= self.at_most
+
+
+@dataclass(frozen=True)
 class Section:
     """One benchmark's results."""
 
     name: str
     comparisons: Sequence[Comparison]
     notes: str = ""
+    bounds: Sequence[Bound] = ()
 
     @property
     def missed(self) -> list[str]:
         """The goals that were not met."""
-        return [
+        slow = [
             f"{one.title}: {one.name} takes {one.ratio(rival):.2f} of {rival.name}, the goal is {rival.at_most:.2f}"
             for one in self.comparisons
             for rival in one.rivals
             if not one.is_met(rival)
         ]
+        return slow + [
+            f"{one.name}: {one.value:.2f} {one.unit}, the goal is {one.at_most:.2f}"
+            for one in self.bounds
+            if not one.is_met
+        ]
 
     def text(self, measured: str) -> str:
         tables = [f"### {one.title}\n\n{_table(one)}" for one in self.comparisons]
+        tables += [f"### Bounds\n\n{_bounds(self.bounds)}"] if self.bounds else []
         return "\n\n".join(part for part in (f"## {self.name}", measured, *tables, self.notes.strip()) if part) + "\n"
 
 
@@ -90,11 +112,25 @@ def replaced(text: str, sections: Mapping[str, str], order: Sequence[str]) -> st
 
 
 def _table(one: Comparison) -> str:
-    rows = [COLUMNS, ["---"] * len(COLUMNS), [f"**{one.name}**", *_cells(one.figure), "", "", ""]]
+    rows = [[f"**{one.name}**", *_cells(one.figure), "", "", ""]]
     for rival in one.rivals:
         goal = ("", "") if rival.at_most is None else (f"at most {rival.at_most:.2f}", _answer(one.is_met(rival)))
         rows.append([rival.name, *_cells(rival.figure), f"{one.ratio(rival):.2f}", *goal])
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return _rows(COLUMNS, rows)
+
+
+def _bounds(bounds: Sequence[Bound]) -> str:
+    return _rows(
+        BOUNDS,
+        [
+            [one.name, f"{one.value:.3g} {one.unit}", f"at most {one.at_most:g} {one.unit}", _answer(one.is_met)]
+            for one in bounds
+        ],
+    )
+
+
+def _rows(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    return "\n".join(f"| {' | '.join(row)} |" for row in (columns, ["---"] * len(columns), *rows))
 
 
 def _answer(is_met: bool) -> str:

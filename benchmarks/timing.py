@@ -3,6 +3,7 @@
 import os
 import statistics
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -29,10 +30,12 @@ class Case:
     environment: Mapping[str, str] = field(default_factory=dict)
     path: Path | None = None
     """A folder of programs that come first."""
+    prepare: Callable[[Path], None] = lambda _folder: None
+    """What is done with the folder that it runs in beforehand, and not timed."""
     steps: int = 0
     """How many steps `count` must find."""
     count: Callable[[Path, str], int] = lambda _folder, _output: 0
-    """Steps that succeeded, from what the command left in its folder and what it printed."""
+    """Steps that succeeded, from what the command left in the folder that it ran in, and what it printed."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +45,12 @@ class Figure:
     minimum: float
     median: float
     rounds: int
+    memory: int = 0
+    """Most bytes that the process has held in memory."""
 
     @classmethod
-    def of(cls, seconds: Sequence[float]) -> "Figure":
-        return cls(min(seconds), statistics.median(seconds), len(seconds))
+    def of(cls, seconds: Sequence[float], memory: int = 0) -> "Figure":
+        return cls(min(seconds), statistics.median(seconds), len(seconds), memory)
 
 
 def interleaved(cases: Sequence[Case], rounds: int) -> dict[str, Figure]:
@@ -54,23 +59,28 @@ def interleaved(cases: Sequence[Case], rounds: int) -> dict[str, Figure]:
     Raises BenchmarkError for the first command that fails.
     """
     seconds: dict[str, list[float]] = {case.name: [] for case in cases}
+    memory = dict.fromkeys(seconds, 0)
     for number in range(1, rounds + 1):
         for case in cases:
-            taken = _once(case)
+            taken, held = _once(case)
             seconds[case.name].append(taken)
+            memory[case.name] = max(memory[case.name], held)
             print(f"  round {number}/{rounds}  {case.name}: {taken:.3f} s", flush=True)
-    return {name: Figure.of(taken) for name, taken in seconds.items()}
+    return {name: Figure.of(taken, memory[name]) for name, taken in seconds.items()}
 
 
-def _once(case: Case) -> float:
+def _once(case: Case) -> tuple[float, int]:
+    """Seconds, and the most bytes in memory."""
     with tempfile.TemporaryDirectory(prefix="argosy-bench-") as name, tempfile.TemporaryFile() as output:
         folder = Path(name)
         search = os.pathsep.join(map(str, filter(None, (case.path, os.environ.get("PATH")))))
         environment = {**os.environ, **_private(folder), "PATH": search, **case.environment}
+        runs_in = case.cwd or folder
+        case.prepare(runs_in)
         start = time.perf_counter()
         process = subprocess.Popen(
             case.argv,
-            cwd=case.cwd or folder,
+            cwd=runs_in,
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=output,
@@ -79,12 +89,13 @@ def _once(case: Case) -> float:
         # wait() with a time limit looks every 50 ms only; SIGTERM lets argosy stop its pods as well.
         watchdog = threading.Timer(LIMIT_SECONDS, process.terminate)
         watchdog.start()
-        code = process.wait()
+        _, status, usage = os.wait4(process.pid, 0)
         taken = time.perf_counter() - start
         watchdog.cancel()
+        process.returncode = os.waitstatus_to_exitcode(status)
         output.seek(0)
-        _verify(case, code, folder, output.read().decode(errors="replace"))
-        return taken
+        _verify(case, process.returncode, runs_in, output.read().decode(errors="replace"))
+        return taken, usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 def _verify(case: Case, code: int, folder: Path, output: str) -> None:

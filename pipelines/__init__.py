@@ -5,17 +5,19 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from argosy.pipelines.code import Git
+    from argosy.pipelines.dataset import Dataset
     from argosy.pipelines.gates import Accuracy, Latency, Memory
     from argosy.pipelines.placement import Claim, NodeFolder, Placement, Resources, Scratch, Storage, Toleration
     from argosy.pipelines.push import OnPush
-    from argosy.pipelines.spec import Checkpoints, Dataset, Pipeline, Registry, Training
+    from argosy.pipelines.spec import Checkpoints, Pipeline, Registry, Training
 
 _MODULES = {
     "code": ("Git",),
+    "dataset": ("Dataset",),
     "gates": ("Accuracy", "Latency", "Memory"),
     "placement": ("Claim", "NodeFolder", "Placement", "Resources", "Scratch", "Storage", "Toleration"),
     "push": ("OnPush",),
-    "spec": ("Checkpoints", "Dataset", "Pipeline", "Registry", "Training"),
+    "spec": ("Checkpoints", "Pipeline", "Registry", "Training"),
 }
 _HOMES = {word: module for module, words in _MODULES.items() for word in words}
 

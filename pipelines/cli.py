@@ -16,7 +16,7 @@ from argosy.pipelines.commands.mistake import told
 
 COMMANDS = (
     "init", "check", "compile", "run", "submit", "watch", "runs", "show", "logs", "stop", "retry",
-    "images", "install", "deploy", "trigger", "doctor",
+    "data", "cache", "images", "install", "deploy", "trigger", "doctor",
 )  # fmt: skip
 """In the order in which a user meets them."""
 

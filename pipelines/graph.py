@@ -7,6 +7,7 @@ from hera.workflows import DAG, Container, Task, Workflow, WorkflowTemplate, mod
 
 from argosy.pipelines import names, templates
 from argosy.pipelines.calls import text
+from argosy.pipelines.dataset import dataset_parameter
 from argosy.pipelines.placement import Placement
 from argosy.pipelines.spec import Pipeline
 from argosy.steps.contracts import Step, option
@@ -57,7 +58,16 @@ def _placed(placement: Placement) -> dict[str, Any]:
 def _parameters(pipeline: Pipeline) -> list[models.Parameter]:
     """What may be changed from run to run."""
     return [
-        _parameter("dataset", pipeline.dataset.path, "path that dvc.lock or a .dvc file names"),
+        models.Parameter(
+            name="dataset",
+            value=dataset_parameter(pipeline.datasets),
+            description="path that dvc.lock or a .dvc file names, or a JSON list of datasets",
+        ),
+        _parameter(
+            "dataset-pin",
+            "",
+            "what DVC records for it at the revision, as `argosy submit` finds it; empty: the first pod finds it",
+        ),
         _parameter("revision", "", "git commit of the pipeline and its data; empty: the project's files as they are"),
         _parameter("seed", pipeline.seed, "seed of weights, order and augmentation"),
         *[
@@ -82,7 +92,7 @@ def _parameter(name: str, value: object, description: str | None) -> models.Para
 def _tasks(pipeline: Pipeline) -> tuple[list[Task | models.DAGTask], list[Container]]:
     """The tasks in the order they run, and the template of each."""
     image, storage, code, task = pipeline.image, pipeline.storage, pipeline.code, pipeline.training.task
-    stage = templates.stage(pipeline.dataset, image=image, storage=storage, code=code)
+    stage = templates.stage(pipeline.datasets, image=image, storage=storage, code=code)
     train = templates.train(pipeline.training, image=image, storage=storage, code=code)
     gates = [
         templates.gate(gate, task=task, image=image, storage=storage, code=code, reports=pipeline.reports)
@@ -91,8 +101,8 @@ def _tasks(pipeline: Pipeline) -> tuple[list[Task | models.DAGTask], list[Contai
     titles = [gate.name for gate in pipeline.gates]
     publish = templates.publish(pipeline.registry, gates=titles, task=task, image=image, storage=storage)
 
-    data = {name: _parameter_tag(name) for name in ("dataset", "revision")}
-    staged = data | {"dataset-hash": _output(Step.STAGE, "dataset-hash")}
+    data = {name: _parameter_tag(name) for name in ("dataset", "revision", "dataset-pin")}
+    staged = data | {name: _output(Step.STAGE, name) for name in ("dataset-hash", "dataset-pin", "node")}
     trained = staged | {name: _output(Step.TRAIN, name) for name in ("model", "model-hash")}
     tuned = {name: _parameter_tag(name) for name in ("seed", *(one.name for one in pipeline.training.tuned))}
     tasks: list[Task | models.DAGTask] = [

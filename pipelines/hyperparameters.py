@@ -14,8 +14,8 @@ from argosy.steps import values
 from argosy.steps.contracts import option
 
 SCALARS = (bool, int, float, str)
-OWN = ("dataset", "dataset-hash", "revision", "seed")
-"""The other inputs of a training template."""
+OWN = ("dataset", "dataset-hash", "dataset-pin", "node", "revision", "seed")
+"""The other parameters of a workflow, and the other inputs of a training template."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,9 +81,26 @@ class Arguments(Noun, frozen=True):
     artifacts: list[Artifact] = []
 
 
+class FieldRef(Noun, frozen=True):
+    """A field of the pod itself."""
+
+    field_path: str
+    api_version: str = ""
+
+
+class EnvSource(Noun, frozen=True):
+    field_ref: FieldRef | None = None
+
+
 class Env(Noun, frozen=True):
     name: str
     value: str = ""
+    value_from: EnvSource | None = None
+
+    @property
+    def pods_field(self) -> str:
+        """The field of the pod that is the value: `spec.nodeName`; none."""
+        return self.value_from.field_ref.field_path if self.value_from and self.value_from.field_ref else ""
 
 
 class Reference(Noun, frozen=True):

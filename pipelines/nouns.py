@@ -38,6 +38,7 @@ _FORMS = {
     "literal_error": "is none of {expected}",
     "string_pattern_mismatch": "does not look right",
     "string_type": "is no text",
+    "sequence_str": "is one text, no list",
     "int_type": "is no whole number",
     "int_parsing": "is no whole number",
     "int_from_float": "is no whole number",

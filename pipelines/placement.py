@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, field_validator
+from pydantic import AfterValidator, Field, FiniteFloat, field_validator
 
 from argosy.pipelines import quantities
 from argosy.pipelines.errors import excerpt
@@ -12,6 +12,14 @@ from argosy.pipelines.nouns import Noun
 Cpu = Annotated[str | int | float, AfterValidator(quantities.cpu)]
 Bytes = Annotated[str, AfterValidator(quantities.memory)]
 AbsolutePath = Annotated[str, Field(pattern=r"^(/[^/\s{}]+)+$")]
+Capacity = Annotated[
+    Annotated[str, AfterValidator(quantities.space)] | None,
+    Field(description="bytes that the cache may hold; left out: what its disk can", examples=["500Gi"]),
+]
+FileCapacity = Annotated[
+    Annotated[int, Field(ge=1)] | None,
+    Field(description="files that the cache may hold; left out: what its disk can", examples=[1_000_000]),
+]
 ObjectName = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", max_length=253)]
 
 
@@ -48,6 +56,8 @@ class NodeFolder(Noun):
     """A folder of each node, shared by its pods and kept when they end; pod security baseline refuses it."""
 
     path: AbsolutePath = Field(description="folder on the node's fastest disk", examples=["/mnt/nvme/argosy"])
+    at_most: Capacity = None
+    at_most_files: FileCapacity = None
 
     def __init__(self, path: str, **settings: Any) -> None:  # noqa: ANN401 - checked by pydantic
         super().__init__(path=path, **settings)
@@ -57,6 +67,8 @@ class Claim(Noun):
     """A volume that a claim holds, shared by all pods that mount it and kept when they end."""
 
     name: ObjectName = Field(description="name of a volume claim in the namespace", examples=["argosy-cache"])
+    at_most: Capacity = None
+    at_most_files: FileCapacity = None
 
     def __init__(self, name: str, **settings: Any) -> None:  # noqa: ANN401 - checked by pydantic
         super().__init__(name=name, **settings)
@@ -68,6 +80,9 @@ class Scratch(Noun):
 
 Cache = NodeFolder | Claim | Scratch
 
+STAGED_AT_A_TIME = "pods"
+"""The entry of the ConfigMap `Storage.staging`."""
+
 
 class Storage(Noun):
     """Where data, models and the registry are kept in a cluster, and where pods learn how to reach their stores."""
@@ -76,6 +91,20 @@ class Storage(Noun):
         default=NodeFolder("/var/lib/argosy/cache"),
         description="place that caches datasets",
         examples=[NodeFolder("/mnt/nvme/argosy"), Claim("argosy-cache"), Scratch()],
+    )
+    staging: ObjectName | None = Field(
+        default="argosy-staging",
+        description="ConfigMap whose entry `pods` says how many pods of the namespace may stage at a time; None: any",
+        examples=["argosy-staging"],
+    )
+    connections: int = Field(
+        default=64, ge=1, le=256, description="requests that a pod has with the data's store at a time", examples=[64]
+    )
+    at_most_mb_per_second: FiniteFloat | None = Field(
+        default=None,
+        ge=0.001,
+        description="megabytes (10^6 bytes) that a pod may fetch in a second; left out: any",
+        examples=[200],
     )
     models_claim: ObjectName = Field(
         default="argosy-models",

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from hera.workflows import Resources as Requirements
 from hera.workflows import RetryPolicy, RetryStrategy, models
 
-from argosy.pipelines.placement import Resources
-from argosy.steps.contracts import FAILURE_CLASSES, RETRIED_EXIT_CODES, ExitCode, FailureClass
+from argosy.pipelines.placement import STAGED_AT_A_TIME, Resources
+from argosy.steps.contracts import FAILURE_CLASSES, NODE, RETRIED_EXIT_CODES, ExitCode, FailureClass
 
 USER = 1000
 """User and group of every pod; the claims' files are given to this group."""
@@ -73,6 +73,29 @@ def environment(name: str | None) -> list[models.EnvFromSource]:
         models.EnvFromSource(config_map_ref=models.ConfigMapEnvSource(name=name, optional=True)),
         models.EnvFromSource(secret_ref=models.SecretEnvSource(name=name, optional=True)),
     ]
+
+
+NODE_NAME = models.EnvVar(
+    name=NODE, value_from=models.EnvVarSource(field_ref=models.ObjectFieldSelector(field_path="spec.nodeName"))
+)
+
+
+def beside(node: str) -> models.Affinity:
+    """Rather on this node than on another, and on any where that has no room: a preference makes no pod wait.
+
+    Argo replaces tags in a template's affinity as anywhere in it (argo: workflow/common/util.go:226).
+    """
+    is_it = models.NodeSelectorRequirement(key="metadata.name", operator="In", values=[node])
+    term = models.PreferredSchedulingTerm(weight=100, preference=models.NodeSelectorTerm(match_fields=[is_it]))
+    return models.Affinity(
+        node_affinity=models.NodeAffinity(preferred_during_scheduling_ignored_during_execution=[term])
+    )
+
+
+def semaphore(config_map: str) -> models.Synchronization:
+    """As many pods at a time as a ConfigMap says."""
+    entry = models.ConfigMapKeySelector(name=config_map, key=STAGED_AT_A_TIME)
+    return models.Synchronization(semaphores=[models.SemaphoreRef(config_map_key_ref=entry)])
 
 
 def pod_rights() -> models.PodSecurityContext:

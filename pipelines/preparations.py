@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from hera.workflows import UserContainer, models
 
-from argosy.pipelines import folders, pods
-from argosy.pipelines.calls import COMMAND, Call, Tag
+from argosy.pipelines import folders, pods, quantities
+from argosy.pipelines.calls import COMMAND, Call
 from argosy.pipelines.code import Git
-from argosy.pipelines.placement import Claim, NodeFolder, Resources, Storage
+from argosy.pipelines.placement import Claim, NodeFolder, Resources, Scratch, Storage
 from argosy.pipelines.pods import Mount
 from argosy.steps.contracts import TERMINATION_LOG, Step
 
@@ -23,6 +23,7 @@ class Preparation:
     """What it sees beside the pod's own scratch folders."""
     environment: str | None = None
     """Name of the ConfigMap and Secret whose entries it gets."""
+    variables: Sequence[models.EnvVar] = ()
 
     def container(self, image: str, resources: Resources, scratch: Sequence[Mount]) -> UserContainer:
         return UserContainer(
@@ -30,7 +31,7 @@ class Preparation:
             image=image,
             command=list(COMMAND),
             args=self.call.arguments(),
-            env=[models.EnvVar(name=TERMINATION_LOG, value=folders.TERMINATION)],
+            env=[models.EnvVar(name=TERMINATION_LOG, value=folders.TERMINATION), *self.variables],
             env_from=[*pods.environment(self.environment)] or None,
             resources=pods.requirements(resources.model_copy(update={"gpus": 0})),
             volume_mounts=[mount.model() for mount in (*self.mounts, *scratch)],
@@ -45,7 +46,6 @@ def code_fetched(code: Git) -> Preparation:
     fixed = {
         "output": _output(name),
         "repository": code.repository,
-        "revision": Tag("{{inputs.parameters.revision}}"),
         "project": folders.PROJECT,
         "lock": folders.LOCK,
         "credentials": folders.GIT,
@@ -56,17 +56,26 @@ def code_fetched(code: Git) -> Preparation:
 
 
 def data_ensured(storage: Storage, code: Git | None) -> Preparation:
-    """Stages again, on whichever node the pod came to: at once when the dataset is there."""
+    """Stages what was staged, on whichever node the pod came to: at once when the data is there."""
     name = "ensure-data"
-    fixed = staging(storage) | {"output": _output(name), "expect": Tag("{{inputs.parameters.dataset-hash}}")}
+    fixed = staging(storage) | {"output": _output(name), "part": ""}
     mounts = [cache(storage), *(mount.as_read_only() for mount in project(code))]
-    return Preparation(name, Call(Step.STAGE, fixed), mounts, storage.data_environment)
+    return Preparation(name, Call(Step.ENSURE, fixed), mounts, storage.data_environment, [pods.NODE_NAME])
 
 
 def staging(storage: Storage) -> dict[str, object]:
-    """What every staging is told, whichever dataset it is."""
-    node_folder = storage.cache.path if isinstance(storage.cache, NodeFolder) else ""
-    return {"project": folders.PROJECT, "cache": folders.CACHE, "node_folder": node_folder}
+    """What every staging is told, whichever data it is."""
+    cache, pace = storage.cache, storage.at_most_mb_per_second
+    space, files = (None, None) if isinstance(cache, Scratch) else (cache.at_most, cache.at_most_files)
+    return {
+        "project": folders.PROJECT,
+        "cache": folders.CACHE,
+        "node_folder": cache.path if isinstance(cache, NodeFolder) else "",
+        "cache_bytes": quantities.byte_count(space) if space else 0,
+        "cache_files": files or 0,
+        "connections": storage.connections,
+        "bytes_per_second": round(pace * 1e6) if pace else 0,
+    }
 
 
 def project(code: Git | None) -> list[Mount]:

@@ -1,9 +1,10 @@
 """Quantities and durations as text."""
 
 import re
+from decimal import Decimal
 
 _CPU = re.compile(r"\d+(\.\d{1,3})?|\d+m")
-_BYTES = re.compile(r"\d+(\.\d+)?(k|[KMGTPE]i|[MGTPE])?")
+_BYTES = re.compile(r"(\d+(?:\.\d+)?)(k|[KMGTPE]i|[MGTPE])?")
 _DURATION = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)")
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -18,6 +19,12 @@ def cpu(value: object) -> str:
     return text
 
 
+def cpus(text: str | float) -> float:
+    """The CPUs of `cpu`'s text."""
+    number = str(text)
+    return float(number.removesuffix("m")) / (1000 if number.endswith("m") else 1)
+
+
 def memory(text: str) -> str:
     """Bytes as Kubernetes writes them. Raises ValueError.
 
@@ -26,6 +33,22 @@ def memory(text: str) -> str:
     if not _BYTES.fullmatch(text):
         raise ValueError(f"{text!r} is no amount of memory; give one such as '512Mi' or '4Gi'")
     return text
+
+
+def space(text: str) -> str:
+    """Bytes of a disk as Kubernetes writes them, more than none. Raises ValueError."""
+    if not _BYTES.fullmatch(text) or byte_count(text) == 0:
+        raise ValueError(f"{text!r} is no amount of space; give one such as '500Gi' or '2Ti'")
+    return text
+
+
+def byte_count(text: str) -> int:
+    """The bytes of `memory`'s or `space`'s text."""
+    found = _BYTES.fullmatch(text)
+    assert found, "it was checked"
+    number, unit = found.groups(default="")
+    power = " KMGTPE".index(unit[:1].upper() or " ")
+    return int(Decimal(number) * (1024 if unit.endswith("i") else 1000) ** power)
 
 
 def seconds(duration: str) -> float:

@@ -9,35 +9,20 @@ from pydantic import AfterValidator, BaseModel, Field, field_validator, model_va
 
 from argosy.pipelines import folders, names, quantities
 from argosy.pipelines.code import Git
+from argosy.pipelines.dataset import Dataset, dataset_parameter
+from argosy.pipelines.errors import excerpt
 from argosy.pipelines.gates import Gate
 from argosy.pipelines.hyperparameters import Hyperparameter, hyperparameters
 from argosy.pipelines.nouns import Noun
 from argosy.pipelines.placement import Placement, Resources, Storage
 from argosy.pipelines.push import OnPush
+from argosy.steps import pins, values
 
 if TYPE_CHECKING:
     from hera.workflows import Workflow, WorkflowTemplate
 
 Duration = Annotated[str, AfterValidator(quantities.duration)]
 RegisteredName = Annotated[str, Field(min_length=1, max_length=250, pattern=r"^[^/:\x00-\x1f]+$")]
-
-
-class Dataset(Noun):
-    """Data under DVC. A run pins it by its hash."""
-
-    path: str = Field(
-        pattern=r"^[^/\s][^\x00-\x1f]*$",
-        description="path that dvc.lock or a .dvc file names, relative to the project",
-        examples=["data/digits"],
-    )
-    resources: Resources = Field(
-        default=Resources(cpu=1, memory="1Gi"),
-        description="CPUs and memory of the pod that stages it",
-        examples=[Resources(cpu=1, memory="1Gi")],
-    )
-
-    def __init__(self, path: str, **settings: Any) -> None:  # noqa: ANN401 - checked by pydantic
-        super().__init__(path=path, **settings)
 
 
 class Checkpoints(Noun):
@@ -161,7 +146,10 @@ class Pipeline(Noun):
     """Data, training, gates and registry: staged, trained, judged and published, in that order."""
 
     name: str = Field(description="name, which begins the name of each run", examples=["digits"])
-    dataset: Dataset = Field(description="data to train on", examples=[Dataset("data/digits")])
+    dataset: Dataset | Sequence[Dataset] = Field(
+        description="data to train on, one dataset or a list of them",
+        examples=[Dataset("data/digits"), [Dataset("data/train"), Dataset("data/test")]],
+    )
     training: Training = Field(description="training", examples=[])
     gates: Sequence[Gate] = Field(
         min_length=1, description="gates that a model must pass: at least one, or anything would be published"
@@ -209,6 +197,19 @@ class Pipeline(Noun):
             raise ValueError(f"{name!r} has {len(name)} characters; leave {limit} at most, since a run adds six to it")
         return name
 
+    @field_validator("dataset", mode="before")
+    @classmethod
+    def _are_datasets(cls, given: object) -> object:
+        items = given if isinstance(given, list | tuple) else [given]
+        datasets = [one for one in items if isinstance(one, Dataset)]
+        if strange := [one for one in items if not isinstance(one, Dataset)]:
+            meant = strange[0] if isinstance(strange[0], str) else "data/digits"
+            raise ValueError(f"{excerpt(strange[0])} is no dataset; write Dataset({excerpt(meant)})")
+        if not datasets:
+            raise ValueError("[] is empty; give a dataset, such as Dataset('data/digits')")
+        pins.sources(values.decode(dataset_parameter(datasets), str))
+        return given
+
     @field_validator("gates")
     @classmethod
     def _have_names_of_their_own(cls, gates: Sequence[Gate]) -> Sequence[Gate]:
@@ -225,6 +226,10 @@ class Pipeline(Noun):
                 what = f"{gate.parameter!r} is a hyperparameter and the threshold of {gate.name!r}"
                 raise ValueError(f"{what}; give one of them another name")
         return self
+
+    @property
+    def datasets(self) -> Sequence[Dataset]:
+        return [self.dataset] if isinstance(self.dataset, Dataset) else self.dataset
 
     def workflow(self) -> "Workflow":
         """The pipeline as an ordinary Hera Workflow."""

@@ -12,34 +12,50 @@ from hera.workflows import Container, models
 from argosy.pipelines import executor, folders, pods, preparations, quantities
 from argosy.pipelines.calls import COMMAND, Call, Tag, text
 from argosy.pipelines.code import Git
+from argosy.pipelines.dataset import Dataset, dataset_parameter, staging_resources
 from argosy.pipelines.folders import CACHE, MODELS, OUTPUT
 from argosy.pipelines.gates import Gate
-from argosy.pipelines.placement import Resources, Storage
+from argosy.pipelines.placement import NodeFolder, Resources, Storage
 from argosy.pipelines.pods import Mount
 from argosy.pipelines.preparations import Preparation
-from argosy.pipelines.spec import Dataset, Registry, Training
-from argosy.steps import values
+from argosy.pipelines.spec import Registry, Training
 from argosy.steps.contracts import CONTRACTS, REPORT, TERMINATION_LOG, Step, option
 
 DEFAULT_STORAGE = Storage()
 
 
 def stage(
-    dataset: Dataset, *, image: str, storage: Storage = DEFAULT_STORAGE, code: Git | None = None, name: str = Step.STAGE
+    dataset: Dataset | Sequence[Dataset],
+    *,
+    image: str,
+    storage: Storage = DEFAULT_STORAGE,
+    code: Git | None = None,
+    name: str = Step.STAGE,
 ) -> Container:
-    """Lays the dataset out in the node's cache.
+    """Lays the data out in the node's cache: no more pods at a time than `storage.staging` allows.
 
-    Inputs: `dataset` and `revision`, both with defaults. Outputs: those of `StageOutput`, and `record`.
+    Inputs: `dataset`, `revision` and `dataset-pin`, all with defaults; with `code`, `revision` without one. Outputs:
+    those of `StageOutput`, and `record`.
     """
+    datasets = [dataset] if isinstance(dataset, Dataset) else dataset
     call = Call(
         Step.STAGE,
         fixed={"output": OUTPUT, **preparations.staging(storage)},
-        defaults={"dataset": values.encode(dataset.path)},
+        defaults={"dataset": dataset_parameter(datasets)},
     )
     mounts = [preparations.cache(storage), *(mount.as_read_only() for mount in preparations.project(code))]
-    return _template(
-        call, name, image, dataset.resources, mounts, before=_fetched(code), environment=storage.data_environment
+    template = _template(
+        call,
+        name,
+        image,
+        staging_resources(datasets),
+        mounts,
+        before=_fetched(code),
+        environment=storage.data_environment,
+        variables=[pods.NODE_NAME],
     )
+    template.synchronization = pods.semaphore(storage.staging) if storage.staging else None
+    return template
 
 
 def train(
@@ -52,8 +68,9 @@ def train(
 ) -> Container:
     """Trains the task and exports its model.
 
-    Inputs: `dataset`, `dataset-hash`, `revision`, `seed`, and each hyperparameter by its name, with the noun's value as
-    default. Outputs: those of `TrainOutput`, and `record`.
+    Inputs: `dataset-hash`, `dataset-pin`, `seed`, and each hyperparameter by its name, with the noun's value as
+    default; with a node's folder as cache, `node`; with `code`, `revision`. Outputs: those of `TrainOutput`, and
+    `record`.
     """
     call = Call(
         Step.TRAIN,
@@ -73,9 +90,8 @@ def train(
     )
     # A container's own /dev/shm holds 64 MiB: too little for loaders and for NCCL.
     shared_memory = pods.scratch("shared-memory", "/dev/shm", medium="Memory")  # noqa: S108 - a mount point
-    mounts = [*_data(storage, code), _models(storage), shared_memory]
-    template = _template(call, name, image, training.resources, mounts, before=_present(storage, code))
-    template.working_dir = folders.PROJECT
+    mounts = [_models(storage), shared_memory]
+    template = _with_data(call, name, image, training.resources, mounts, storage=storage, code=code)
     template.pod_spec_patch = executor.patch(int(quantities.seconds(training.grace)))
     return template
 
@@ -91,9 +107,9 @@ def gate(
 ) -> Container:
     """Judges an exported model; a verdict other than pass ends the pod with an exit code of its own.
 
-    Inputs: `dataset`, `dataset-hash`, `revision`, `model`, `model-hash`, and the gate's settings with the noun's values
-    as defaults. Outputs: those of `GateOutput`, `record`, and with `reports` the artifact `report`, a page for the Argo
-    UI, which needs an artifact repository in the cluster.
+    Inputs: `dataset-hash`, `dataset-pin`, `revision`, `model`, `model-hash`, and the gate's settings with the noun's
+    values as defaults; with a node's folder as cache, `node`. Outputs: those of `GateOutput`, `record`, and with
+    `reports` the artifact `report`, a page for the Argo UI, which needs an artifact repository in the cluster.
     """
     settings = [field for field in CONTRACTS[gate.step][0].model_fields if field in type(gate).model_fields]
     call = Call(
@@ -108,13 +124,9 @@ def gate(
         },
         defaults={option(field): text(getattr(gate, field)) for field in settings},
     )
-    mounts = [*_data(storage, code), _models(storage).as_read_only()]
+    mounts = [_models(storage).as_read_only()]
     artifacts = [_report()] if reports else []
-    template = _template(
-        call, gate.name, image, gate.resources, mounts, before=_present(storage, code), artifacts=artifacts
-    )
-    template.working_dir = folders.PROJECT
-    return template
+    return _with_data(call, gate.name, image, gate.resources, mounts, storage=storage, code=code, artifacts=artifacts)
 
 
 def publish(
@@ -158,23 +170,38 @@ def _models(storage: Storage) -> Mount:
     return pods.claim("models", MODELS, storage.models_claim)
 
 
-def _data(storage: Storage, code: Git | None) -> list[Mount]:
-    """What a step that runs the user's code reads."""
-    return [mount.as_read_only() for mount in (preparations.cache(storage), *preparations.project(code))]
-
-
 def _fetched(code: Git | None) -> list[Preparation]:
     return [preparations.code_fetched(code)] if code else []
-
-
-def _present(storage: Storage, code: Git | None) -> list[Preparation]:
-    return [*_fetched(code), preparations.data_ensured(storage, code)]
 
 
 def _report() -> models.Artifact:
     # The Argo UI shows what is not packed. A gate that ends without a verdict has no report.
     unpacked = models.ArchiveStrategy(none=models.NoneStrategy())
     return models.Artifact(name="report", path=f"{OUTPUT}/{REPORT}", archive=unpacked, optional=True)
+
+
+def _with_data(
+    call: Call,
+    name: str,
+    image: str,
+    resources: Resources,
+    mounts: Sequence[Mount],
+    *,
+    storage: Storage,
+    code: Git | None,
+    artifacts: Sequence[models.Artifact] = (),
+) -> Container:
+    """A template of a step that runs the user's code on staged data, rather on the node that has it than on another."""
+    read = [mount.as_read_only() for mount in (preparations.cache(storage), *preparations.project(code))]
+    before = [*_fetched(code), preparations.data_ensured(storage, code)]
+    template = _template(call, name, image, resources, [*read, *mounts], before=before, artifacts=artifacts)
+    template.working_dir = folders.PROJECT
+    if isinstance(storage.cache, NodeFolder):
+        assert isinstance(template.inputs, models.Inputs)
+        assert template.inputs.parameters is not None
+        template.inputs.parameters.append(models.Parameter(name="node"))
+        template.affinity = pods.beside("{{inputs.parameters.node}}")
+    return template
 
 
 def _template(
@@ -186,6 +213,7 @@ def _template(
     *,
     before: Sequence[Preparation] = (),
     environment: str | None = None,
+    variables: Sequence[models.EnvVar] = (),
     artifacts: Sequence[models.Artifact] = (),
 ) -> Container:
     """A template of one step, after its preparations; `environment` names a ConfigMap and a Secret."""
@@ -198,7 +226,7 @@ def _template(
         image=image,
         command=list(COMMAND),
         args=call.arguments(),
-        env={TERMINATION_LOG: folders.TERMINATION},
+        env=[models.EnvVar(name=TERMINATION_LOG, value=folders.TERMINATION), *variables],
         env_from=[*pods.environment(environment)] or None,
         inputs=models.Inputs(parameters=list(inputs.values())),
         outputs=models.Outputs(parameters=call.outputs(), artifacts=list(artifacts) or None),

@@ -12,7 +12,9 @@ from argosy.steps.contracts import CONTRACTS, ExitCode, Step, StepInput, StepOut
 
 RUNS = {
     Step.CODE: "argosy.steps.code.step",
+    Step.RESOLVE: "argosy.steps.stage.resolving",
     Step.STAGE: "argosy.steps.stage.step",
+    Step.ENSURE: "argosy.steps.stage.ensuring",
     Step.TRAIN: "argosy.steps.train.step",
     Step.ACCURACY_GATE: "argosy.steps.gate.accuracy",
     Step.LATENCY_GATE: "argosy.steps.gate.latency",

@@ -1,4 +1,4 @@
-"""What each step takes, gives and exits with: the one module that both rooms import.
+"""What each step takes, gives and exits with: the module that both rooms import.
 
 Needs pydantic only. A step is started as `python -m argosy.steps NAME --field=value ...`; it writes each field of its
 output as one file of that name, and `record.json` with all of them, to its output folder. A step that exits 0 without
@@ -8,9 +8,12 @@ its record has failed. Inputs and outputs are named in kebab-case outside Python
 import math
 from enum import IntEnum, StrEnum
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
+from pydantic import Field, FiniteFloat, field_validator
+
+from argosy.steps.base import Contract, Md5, Share, checked_by
+from argosy.steps.pins import Pin, sources
 
 # ---------------------------------------------------------------------------------------------- how a step ends
 
@@ -64,16 +67,6 @@ RETRIED_EXIT_CODES = tuple(int(code) for code, kind in FAILURE_CLASSES.items() i
 # ---------------------------------------------------------------------------------------------- shared pieces
 
 
-class Contract(BaseModel):
-    """A frozen model that refuses unknown fields."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-Md5 = Annotated[str, Field(pattern=r"^[0-9a-f]{32}(\.dir)?$")]
-Share = Annotated[FiniteFloat, Field(gt=0, lt=1)]
-
-
 class StepInput(Contract):
     """What every step takes."""
 
@@ -104,30 +97,81 @@ class CodeOutput(StepOutput):
     commit: str = Field(description="hash of the commit whose files are there")
 
 
-# ---------------------------------------------------------------------------------------------- stage
+# ---------------------------------------------------------------------------------------------- data
 
 
-class StageInput(StepInput):
-    """A DVC-tracked dataset at a revision, to be laid out read-only in the node's cache."""
+class ResolveInput(StepInput):
+    """Datasets at a revision, to be pinned where git is: when a run is submitted."""
 
-    dataset: str = Field(min_length=1, description="path that dvc.lock or a .dvc file names, relative to the project")
+    dataset: str = Field(min_length=1, description="path that dvc.lock or a .dvc file names, or a JSON list of sources")
     revision: str = Field(
         default="",
         description="git revision whose dvc.lock counts; empty, or ending in -dirty: the project's files as they are",
     )
     project: Path = Field(description="folder of the project: its git repository and DVC configuration")
-    cache: Path = Field(description="the node's cache; datasets appear under CACHE/datasets/HASH")
+
+    _names_datasets = field_validator("dataset")(checked_by(sources))
+
+
+class ResolveOutput(StepOutput):
+    dataset_pin: Pin = Field(description="description of the data, all that a pod needs to stage it")
+    dataset_hash: Md5 = Field(description="hash that names the run's data")
+    unverified: str = Field(description="why the remote could not be asked from here; empty: it has the data")
+
+
+class CacheInput(StepInput):
+    """A step that lays data out in the node's cache."""
+
+    project: Path = Field(description="folder of the project, which a remote that is a folder is relative to")
+    cache: Path = Field(description="the node's cache; data appears under CACHE/datasets/HASH")
     node_folder: str = Field(
         default="", description="folder of the node that the cache is, to be named in messages; empty: it is none"
     )
-    expect: Md5 | None = Field(default=None, description="hash that must come out; already there: nothing to do")
+    cache_bytes: int = Field(default=0, ge=0, description="bytes that the cache may hold; 0: what its disk can")
+    cache_files: int = Field(default=0, ge=0, description="files that the cache may hold; 0: what its disk can")
+    connections: int = Field(default=64, ge=1, le=256, description="most requests to the remote at a time")
+    bytes_per_second: int = Field(default=0, ge=0, description="most bytes fetched in a second; 0: no limit")
+
+
+class StageInput(CacheInput):
+    """A run's data, to be laid out read-only in the node's cache."""
+
+    dataset: str = Field(min_length=1, description="path that dvc.lock or a .dvc file names, or a JSON list of sources")
+    revision: str = Field(
+        default="",
+        description="git revision whose dvc.lock counts; empty, or ending in -dirty: the project's files as they are",
+    )
+    dataset_pin: str = Field(
+        default="", description="what `resolve` found for this dataset and revision; empty: it is found here"
+    )
+
+    _names_datasets = field_validator("dataset")(checked_by(sources))
+    _is_a_pin = field_validator("dataset_pin")(checked_by(Pin.model_validate_json, unless_empty=True))
+
+
+class EnsureInput(CacheInput):
+    """Pinned data, to be there on whichever node the pod came to."""
+
+    dataset_pin: Pin = Field(description="description of the data, all that a pod needs to stage it")
+    part: str = Field(
+        default="",
+        pattern=r"^(\d+/\d+)?$",
+        description="which of how many parts of the training shards this node gets, as in `0/4`; empty: all of them",
+    )
 
 
 class StageOutput(StepOutput):
-    dataset_hash: Md5 = Field(description="DVC's md5 of the dataset: it pins every byte")
-    files: int = Field(ge=0, description="files in the dataset")
-    bytes: int = Field(ge=0, description="bytes in the dataset")
+    dataset_hash: Md5 = Field(description="hash that names the run's data and pins every byte of it")
+    dataset_pin: Pin = Field(description="description of the data, all that a pod needs to stage it")
+    files: int = Field(ge=0, description="files in the data")
+    bytes: int = Field(ge=0, description="bytes in the data")
     fetched_bytes: int = Field(ge=0, description="bytes that this step had to fetch; 0 when the cache had them")
+    hits: int = Field(ge=0, description="files that the cache had")
+    node: str = Field(description="node whose cache holds the data")
+
+
+NODE = "ARGOSY_NODE"
+"""Environment variable that names the node that a pod is on; none: the machine's own name."""
 
 
 # ---------------------------------------------------------------------------------------------- train
@@ -277,7 +321,9 @@ class Step(StrEnum):
     """The names under which `python -m argosy.steps` starts each step."""
 
     CODE = "code"
+    RESOLVE = "resolve"
     STAGE = "stage"
+    ENSURE = "ensure"
     TRAIN = "train"
     ACCURACY_GATE = "accuracy-gate"
     LATENCY_GATE = "latency-gate"
@@ -288,7 +334,9 @@ class Step(StrEnum):
 Contracts = tuple[type[StepInput], type[StepOutput]]
 CONTRACTS: dict[Step, Contracts] = {
     Step.CODE: (CodeInput, CodeOutput),
+    Step.RESOLVE: (ResolveInput, ResolveOutput),
     Step.STAGE: (StageInput, StageOutput),
+    Step.ENSURE: (EnsureInput, StageOutput),
     Step.TRAIN: (TrainInput, TrainOutput),
     Step.ACCURACY_GATE: (AccuracyInput, GateOutput),
     Step.LATENCY_GATE: (LatencyInput, GateOutput),

@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import FiniteFloat, ValidationError
 
 from argosy.steps import files
-from argosy.steps.contracts import Contract
+from argosy.steps.base import Contract
 from argosy.steps.errors import data_error
 
 PROGRAM = "model.pt2"

@@ -3,6 +3,7 @@
 import os
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 PROGRESS_FILE = "ARGO_PROGRESS_FILE"
@@ -19,13 +20,13 @@ class Progress:
         self._file = os.environ.get(PROGRESS_FILE)
         self._reported_at = float("-inf")
 
-    def report(self, done: int, line: str) -> None:
-        """`done` of the total are done; `line` says so to a person."""
+    def report(self, done: int, line: Callable[[], str]) -> None:
+        """`done` of the total are done; `line` says so to a person, and is made only when it is shown."""
         now = time.monotonic()
         if done < self.total and now - self._reported_at < SECONDS_BETWEEN_REPORTS:
             return
         self._reported_at = now
-        sys.stderr.write(f"{line}\n")
+        sys.stderr.write(f"{line()}\n")
         if self._file and self.total:
             # Appended and not replaced: Argo's executor made this file, and takes its last line
             # (workflow/executor/executor.go, monitorProgress).

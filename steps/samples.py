@@ -5,7 +5,8 @@ torn apart) is refused here first, from the headers alone.
 """
 
 import tarfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -40,8 +41,11 @@ class Samples:
 
 
 def shards(folder: Path, split: str) -> list[Path]:
-    """A split's shards, by name. Raises StepError (DATA) when there are none, or one is not sound."""
-    found = sorted(folder.glob(f"{split}-*.tar"))
+    """A split's shards, by name; those of each dataset's folder where a run has several.
+
+    Raises StepError (DATA) when there are none, or one is not sound.
+    """
+    found = sorted(folder.glob(f"{split}-*.tar")) or sorted(folder.glob(f"*/{split}-*.tar"))
     if not found:
         raise data_error(f"{folder}: has no {split}-*.tar; a split {split} must be in the dataset")
     for shard in found:
@@ -49,7 +53,7 @@ def shards(folder: Path, split: str) -> list[Path]:
     return found
 
 
-def read(folder: Path, split: str) -> Iterator[Sample]:
+def read(folder: Path, split: str) -> Generator[Sample]:
     """Every sample of a split, in the order of its shards."""
     for shard in shards(folder, split):
         # webdataset's own opener leaves the file open.
@@ -64,7 +68,8 @@ def load(task: Task, folder: Path, split: str, limit: int | None = None) -> Samp
 
     Raises StepError (DATA) that names the sample which the task refuses.
     """
-    pairs = [_tensors(task, sample) for sample in islice(read(folder, split), limit)]
+    with closing(read(folder, split)) as found:
+        pairs = [_tensors(task, sample) for sample in islice(found, limit)]
     try:
         return Samples(torch.stack([pair[0] for pair in pairs]), torch.stack([pair[1] for pair in pairs]))
     except RuntimeError as error:

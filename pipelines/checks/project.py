@@ -7,16 +7,20 @@ from collections.abc import Iterator
 from importlib.machinery import ModuleSpec
 from pathlib import Path, PurePosixPath
 
+from pydantic import ValidationError
+
 from argosy.pipelines import names
 from argosy.pipelines.calls import COMMAND
 from argosy.pipelines.checks.view import Json, View, parameters
-from argosy.pipelines.errors import Problem
+from argosy.pipelines.errors import Problem, excerpt
 from argosy.pipelines.project import importable
-from argosy.steps import values
+from argosy.steps import pins, values
 from argosy.steps.contracts import Step
 
 _OUT = re.compile(r"^\s*(?:- )?path: *['\"]?([^'\"\n]+)", re.MULTILINE)
 """A path in a DVC file; those of dependencies are among them, which errs on the side of running."""
+
+_LIST = '[{"path": "data/train", "only": ["*.tar"]}, {"path": "data/test"}]'
 
 _WHOLE_TAG = re.compile(r"\{\{(inputs|workflow)\.parameters\.([-\w]+)\}\}")
 
@@ -24,12 +28,27 @@ _WHOLE_TAG = re.compile(r"\{\{(inputs|workflow)\.parameters\.([-\w]+)\}\}")
 def datasets(view: View, project: Path) -> Iterator[Problem]:
     """DVC's files name every dataset that is staged, and can be read."""
     texts = {one for call in _calls(view, Step.STAGE) for one in _texts(view, call, "dataset")}
-    for dataset in sorted(str(values.decode(text, str)) for text in texts):
-        if problem := dataset_problem(dataset, project):
-            yield problem
+    for text in sorted(texts):
+        yield from dataset_problems(text, project)
 
 
-def dataset_problem(dataset: str, project: Path) -> Problem | None:
+def dataset_problems(text: str, project: Path) -> Iterator[Problem]:
+    """Why DVC's files of a project cannot say what the datasets of a parameter are."""
+    try:
+        sources = pins.sources(str(values.decode(text, str)))
+    except ValidationError as error:
+        where = ".".join(map(str, error.errors()[0]["loc"]))
+        what = f"{where}: {error.errors()[0]['msg']}" if where else error.errors()[0]["msg"]
+        yield Problem(excerpt(text), f"is no list of datasets: {what}", f"write a path, or {_LIST}")
+    except ValueError as error:
+        what, _, remedy = str(error).partition("; ")
+        yield Problem(excerpt(text), what, remedy)
+    else:
+        found = (_dataset_problem(path, project) for path in sorted({source.path for source in sources}))
+        yield from (problem for problem in found if problem)
+
+
+def _dataset_problem(dataset: str, project: Path) -> Problem | None:
     """Why DVC's files of a project cannot say what a dataset is.
 
     Which out it is exactly, only staging says: here the last part of its path must be there.

@@ -7,24 +7,24 @@ from typing import Any
 from pydantic import BaseModel, ValidationError, create_model
 from pydantic.fields import FieldInfo
 
-from argosy.pipelines.checks.project import dataset_problem
+from argosy.pipelines.checks.project import dataset_problems
+from argosy.pipelines.dataset import Dataset
 from argosy.pipelines.errors import Problem, SpecError
 from argosy.pipelines.hyperparameters import hyperparameters
 from argosy.pipelines.nouns import problems_of
-from argosy.pipelines.spec import Dataset, Pipeline
+from argosy.pipelines.spec import Pipeline
 from argosy.steps import values
 from argosy.steps.contracts import option
 
 
 def refuse_unfit(pipeline: Pipeline, given: Mapping[str, str], project: Path) -> None:
-    """Every value is one that its step will take, and a dataset one of the project's.
+    """Every value is one that its step will take, and every dataset one of the project's.
 
     Raises SpecError with all that are not.
     """
     problems = list(_of_nouns(pipeline, given))
     if "dataset" in given and not problems:
-        missing = dataset_problem(str(values.decode(given["dataset"], str)), project)
-        problems += [missing] if missing else []
+        problems += dataset_problems(given["dataset"], project)
     if pipeline.training.hyperparameters is not None:
         problems += _of_task(pipeline.training.hyperparameters, given)
     if problems:

@@ -94,6 +94,11 @@ def of_image(baked: str, commit: str, project: Path) -> str:
     return baked
 
 
+def is_known(commit: str, project: Path) -> bool:
+    """Whether the project's repository here has the commit."""
+    return bool(_commit(project, commit))
+
+
 def is_pushed(commit: str, project: Path) -> bool:
     """Whether a remote has the commit, as far as git knows here."""
     return bool(_git(project, "branch", "--remotes", "--contains", commit))

@@ -7,6 +7,7 @@ import click
 from argosy.pipelines.commands import arguments
 
 if TYPE_CHECKING:
+    from argosy.pipelines.commands.source import Source
     from argosy.pipelines.local.runner import LocalRuns, Submission
     from argosy.pipelines.local.store import RunFolder
 
@@ -28,19 +29,20 @@ def run(pipeline: str, values: dict[str, str], again: bool, as_json: bool) -> in
     no other, since the files here are what runs. Without a commit, or with files that differ from it or are new,
     nothing says that two runs are the same, and each is a run of its own.
 
+    A pipeline's data is looked up in git and DVC and written into the parameter "dataset-pin", unless that is given.
+    Data that no step could stage, since it was never pushed for one, is refused.
+
     Exit code: 0 the run succeeded, 1 it failed, 2 nothing was started, 3 a gate said no, 130 interrupted.
     """
     from argosy.pipelines.commands import place, source
     from argosy.pipelines.commands.anywhere import LocalRun
     from argosy.pipelines.commands.execution import execute
-    from argosy.pipelines.commands.submission import refuse_unfit
     from argosy.pipelines.local.runner import LocalRuns
 
     runs = LocalRuns(place.project())
     found = source.find(pipeline)
     with found.blamed():
-        submission = _submission(runs, found.manifest(), values, again=again)
-    refuse_unfit(found, values)
+        submission = _submission(runs, found, values, again=again)
     folder = runs.home.run(submission.name)
     if folder.exists:
         return _existing(folder, as_json=as_json)
@@ -51,16 +53,21 @@ def run(pipeline: str, values: dict[str, str], again: bool, as_json: bool) -> in
     return execute(lambda observer: runs.start(submission, observer), here, submission.document, as_json=as_json)
 
 
-def _submission(runs: "LocalRuns", text: str, values: dict[str, str], *, again: bool) -> "Submission":
+def _submission(runs: "LocalRuns", found: "Source", values: dict[str, str], *, again: bool) -> "Submission":
     """The named manifest with its values; another run of it where the one that exists may not be the same."""
-    from argosy.pipelines.commands import place, revision
-    from argosy.pipelines.commands.submission import REVISION, encoded, needs_revision, revision_of
+    from argosy.pipelines.commands import pinning, place, revision
+    from argosy.pipelines.commands.submission import REVISION, encoded, needs_revision, refuse_unfit, revision_of
+    from argosy.pipelines.identity import set_values
 
+    text = found.manifest()
     submission = runs.prepare(text, values)
     completed = encoded(values, submission.document)
     if needs_revision(submission.document):
         completed[REVISION] = revision.of_files(revision_of(submission.document) or "", place.project())
         again = again or not revision.is_pinned(completed[REVISION])
+    refuse_unfit(found, values)
+    set_values(submission.document, completed)
+    completed |= pinning.pinned(submission.document, place.project())
     if completed != values:
         submission = runs.prepare(text, completed)
     is_taken = runs.home.run(submission.name).exists

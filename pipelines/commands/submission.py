@@ -29,10 +29,15 @@ def is_argosys(document: "Json") -> bool:
     return PIPELINE_LABEL in document["metadata"].get("labels", {})
 
 
-def revision_of(document: "Json") -> str | None:
-    """The parameter's value; None where the manifest has no such parameter."""
+def value_of(document: "Json", name: str) -> str | None:
+    """A parameter's value; None where the manifest has no such parameter."""
     parameters = document["spec"].get("arguments", {}).get("parameters", [])
-    return next((str(one.get("value") or "") for one in parameters if one["name"] == REVISION), None)
+    return next((str(one.get("value") or "") for one in parameters if one["name"] == name), None)
+
+
+def revision_of(document: "Json") -> str | None:
+    """The commit that a run is of; None where the manifest has no such parameter."""
+    return value_of(document, REVISION)
 
 
 def needs_revision(document: "Json") -> bool:

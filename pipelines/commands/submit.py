@@ -31,13 +31,15 @@ def submit(
     commit: the one that is checked out, unless a manifest is given one. Files that differ from it are refused, since no
     pod would see them.
 
+    A pipeline's data is looked up in git and DVC and written into the parameter "dataset-pin", unless that is given.
+    Data that no pod could stage, since it was never pushed for one, is refused.
+
     Exit code: 0 the run is there, 2 nothing was submitted; with --watch as of `argosy run`.
     """
     from argosy.pipelines.cluster.following import persistent
     from argosy.pipelines.cluster.submission import ASKED_FOR_SECONDS
     from argosy.pipelines.cluster.submission import submit as put
     from argosy.pipelines.commands import anywhere, source
-    from argosy.pipelines.commands.submission import refuse_unfit
     from argosy.pipelines.commands.watch import watched
     from argosy.pipelines.identity import run_name
 
@@ -45,7 +47,6 @@ def submit(
     with found.blamed():
         document = _completed(found, values)
         name = run_name(document)
-    refuse_unfit(found, values)
     _warn_of_unpushed(document)
     server = anywhere.server(cluster)
     name, is_new = put(server, _signed(document), name, again=again)
@@ -59,13 +60,14 @@ def submit(
 def _completed(found: "Source", values: dict[str, str]) -> "Json":
     """The manifest with its values. Raises Mistake, RunError, ManifestError, Refusal."""
     from argosy.pipelines import manifest
-    from argosy.pipelines.commands import place, revision
+    from argosy.pipelines.commands import pinning, place, revision
     from argosy.pipelines.commands.submission import (
         REVISION,
         encoded,
         fetches_code,
         image_of,
         needs_revision,
+        refuse_unfit,
         revision_of,
     )
     from argosy.pipelines.identity import set_values
@@ -79,7 +81,9 @@ def _completed(found: "Source", values: dict[str, str]) -> "Json":
         commit = revision.of_cluster(given, project, is_compiled_here=found.is_python)
         baked = None if fetches_code(document) else baked_revision(image_of(document), project)
         completed[REVISION] = revision.of_image(baked, commit, project) if baked else commit
+    refuse_unfit(found, values)
     set_values(document, completed)
+    set_values(document, pinning.pinned(document, place.project()))
     return document
 
 

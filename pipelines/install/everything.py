@@ -7,6 +7,7 @@ from argosy.pipelines.install.network import network
 from argosy.pipelines.install.node_folder import node_folder
 from argosy.pipelines.install.objects import Object
 from argosy.pipelines.install.settings import Installation
+from argosy.pipelines.install.staging import staging
 from argosy.pipelines.install.stores import stores
 
 
@@ -15,6 +16,7 @@ def objects(settings: Installation) -> list[Object]:
         namespace(settings),
         *accounts(settings),
         *claims(settings),
+        staging(settings),
         *stores(settings),
         network(settings),
         *([node_folder(settings)] if settings.image else []),

@@ -1,6 +1,5 @@
 """Whether a cluster is as argosy needs it: one question, one finding."""
 
-import contextlib
 import json
 import shutil
 import subprocess
@@ -15,6 +14,7 @@ from argosy.pipelines.cluster.errors import ClusterError
 from argosy.pipelines.cluster.session import HASTY, reaching, session
 from argosy.pipelines.install.accounts import STEPS, TRIGGERS, TRIGGERS_TOKEN
 from argosy.pipelines.install.notes import CLIENTS
+from argosy.pipelines.install.staging import STAGING
 from argosy.pipelines.manifest import Json
 from argosy.pipelines.placement import Storage
 
@@ -39,11 +39,13 @@ def examine(connection: Connection) -> Iterator[Finding]:
     """What there is to say of a cluster, question after question."""
     server = _version(connection)
     yield server
+    listens = False
     if server.state == "ok":
         yield _namespace(connection)
-        yield _triggers(connection)
+        triggers, listens = _triggers(connection)
+        yield triggers
         yield _unsigned(connection)
-    yield _objects(connection.namespace, listens=server.state == "ok" and _listens(connection))
+    yield _objects(connection.namespace, listens=listens)
 
 
 def _version(connection: Connection) -> Finding:
@@ -64,31 +66,22 @@ def _namespace(connection: Connection) -> Finding:
     return Finding("namespace", "ok", f"workflows of namespace {connection.namespace} may be listed")
 
 
-def _triggers(connection: Connection) -> Finding:
-    """What listens to pushes, and whether it is there to be run."""
+def _triggers(connection: Connection) -> tuple[Finding, bool]:
+    """What listens to pushes, and what it would run; and whether anything does."""
+    bindings: list[Json] = []
     try:
-        bindings = _bindings(connection)
+        bindings = _get(connection, f"workflow-event-bindings/{connection.namespace}").get("items") or []
         templates = _get(connection, f"workflow-templates/{connection.namespace}").get("items") or []
     except ClusterError as error:
-        return Finding("triggers", "unknown", str(error))
+        return Finding("triggers", "unknown", str(error)), bool(bindings)
     there = {one["metadata"]["name"] for one in templates}
     submits = {one["metadata"]["name"]: _template(one) for one in bindings}
     missing = sorted(name for name, template in submits.items() if template and template not in there)
     if missing:
         what = f"{', '.join(missing)} would submit a WorkflowTemplate that is not there"
-        return Finding("triggers", "failed", f"{what}; `argosy deploy PIPELINE | kubectl apply -f -` makes it")
-    return Finding("triggers", "ok", f"pushes are listened to by {', '.join(sorted(submits)) or 'nothing'}")
-
-
-def _bindings(connection: Connection) -> list[Json]:
-    """What listens to pushes. Raises ClusterError."""
-    return _get(connection, f"workflow-event-bindings/{connection.namespace}").get("items") or []
-
-
-def _listens(connection: Connection) -> bool:
-    with contextlib.suppress(ClusterError):
-        return bool(_bindings(connection))
-    return False
+        return Finding("triggers", "failed", f"{what}; `argosy deploy PIPELINE | kubectl apply -f -` makes it"), True
+    listeners = ", ".join(sorted(submits)) or "nothing"
+    return Finding("triggers", "ok", f"pushes are listened to by {listeners}"), bool(submits)
 
 
 def _template(binding: Json) -> str:
@@ -130,6 +123,7 @@ def _objects(namespace: str, *, listens: bool) -> Finding:
         f"secret/{TRIGGERS_TOKEN}",
         *([f"secret/{CLIENTS}"] if listens else []),
         f"persistentvolumeclaim/{Storage().models_claim}",
+        f"configmap/{STAGING}",
     ]
     if not shutil.which("kubectl"):
         return Finding("objects", "unknown", "there is no kubectl here to look for them")
@@ -139,8 +133,10 @@ def _objects(namespace: str, *, listens: bool) -> Finding:
         return Finding("objects", "unknown", f"kubectl cannot look for them: {error}")
     if missing := [one for one in wanted if one not in there]:
         remedy = f"`argosy install -n {namespace}` prints them, and tells of the Secret"
+        if f"configmap/{STAGING}" in missing:
+            remedy += f"; without ConfigMap {STAGING} staging ends in `failed to initialize semaphore`"
         return Finding("objects", "failed", f"{', '.join(missing)}: not in namespace {namespace}; {remedy}")
-    return Finding("objects", "ok", f"accounts, Secrets and claims are in namespace {namespace} of kubectl's cluster")
+    return Finding("objects", "ok", f"what `argosy install` prints is in namespace {namespace} of kubectl's cluster")
 
 
 def _there(namespace: str, wanted: Sequence[str]) -> set[str]:

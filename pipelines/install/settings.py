@@ -87,6 +87,10 @@ class Installation(Noun):
     models_size: Size = Field(default="50Gi", description="size of the claim for checkpoints and models")
     registry_size: Size = Field(default="10Gi", description="size of the claim for MLflow's files")
     cache_size: Size = Field(default="100Gi", description="size of the claim that caches datasets")
+    # S3 answers 5,500 requests a second below a prefix, and DVC has one prefix for all data. At 30 ms a request, four
+    # pods of 64 connections could ask for 8,500, if their objects are small: they slow down when told to.
+    # https://docs.aws.amazon.com/AmazonS3/latest/userguide/optimizing-performance.html
+    staging_limit: int = Field(default=4, ge=1, description="number of pods that may stage at a time", examples=[4])
     mlflow: Address | None = Field(
         default=None, description="address of the MLflow server", examples=["https://mlflow.example.org"]
     )

@@ -23,8 +23,9 @@ def within(folder: Path, path: str) -> Path:
     return below
 
 
-# A path may follow anything but a piece of a longer path: `sqlite:////data/x.db` names /data, `./data` does not.
-_BEFORE = r"(?<![\w.~})-])"
+# A path may follow anything but a piece of a longer path, or a scheme whose host or bucket it would be:
+# `sqlite:////data/x.db` and `file:///data` name /data, `./data` and `s3://data` do not.
+_BEFORE = r"(?<![\w.~})-])(?<!\w:/)"
 _AFTER = r"(?![\w.-])"
 
 

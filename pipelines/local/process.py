@@ -7,6 +7,7 @@ without passing through the runner. What a process leaves behind when it ends is
 import asyncio
 import errno
 import os
+import platform
 import re
 import shutil
 import signal
@@ -27,6 +28,9 @@ NOT_STARTED = 64  # what Argo's emissary exits with when it cannot start the com
 RESULT_LIMIT = 256 * 1024  # bytes; Argo keeps the last ones (workflow/executor/executor.go:851)
 TERMINATION_LIMIT = 4096  # bytes (kubelet: MaxContainerTerminationMessageLength)
 LOG_TAIL_BYTES, LOG_TAIL_LINES = 2048, 80  # kubelet: terminationMessagePolicy FallbackToLogsOnError
+POD_FIELDS = {"spec.nodeName": platform.node}
+"""Fields of a pod that a variable can be, and what they are here."""
+
 _EXPANSION = re.compile(r"\$(\$|\(([-._a-zA-Z][-._a-zA-Z0-9]*)\))")
 
 
@@ -177,7 +181,8 @@ def _declared(container: Container) -> dict[str, str]:
     """A container's own environment; a variable may name those before it."""
     declared: dict[str, str] = {}
     for variable in container.env:
-        declared[variable.name] = _expanded(variable.value, declared)
+        field = variable.pods_field
+        declared[variable.name] = POD_FIELDS[field]() if field else _expanded(variable.value, declared)
     return declared
 
 

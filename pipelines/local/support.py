@@ -12,7 +12,7 @@ import msgspec
 
 from argosy.pipelines import manifest as m
 from argosy.pipelines.checks import structure
-from argosy.pipelines.local.process import Machine
+from argosy.pipelines.local.process import POD_FIELDS, Machine
 from argosy.pipelines.manifest import Json
 from argosy.pipelines.names import TEMPLATE_NAME
 
@@ -147,7 +147,13 @@ def _template(template: m.Template, where: str, machine: Machine) -> Iterator[st
 
 
 def _environment(container: m.Container, where: str) -> Iterator[str]:
-    """What an environment is taken from must be one that a container can do without: there is none of it here."""
+    """What an environment is taken from must be one that a container can do without: there is none of it here. Of the
+    pod's own fields there is its node.
+    """
+    for variable in container.env:
+        if (field := variable.pods_field) and field not in POD_FIELDS:
+            remedy = f"a variable can be {', '.join(POD_FIELDS)}, or have a value"
+            yield f"{where}: env {variable.name}: fieldRef {field!r} cannot be had on one machine; {remedy}"
     for kind, reference in (found for source in container.env_from for found in source.references()):
         if not reference.optional:
             remedy = "write `optional: true` there, and set its variables in your own environment"

@@ -5,7 +5,7 @@ import time
 
 import torch
 
-from argosy.steps import samples, task
+from argosy.steps import samples, staged, task
 from argosy.steps.contracts import AccuracyInput, GateOutput
 from argosy.steps.gate import exported
 from argosy.steps.gate.bounds import proportion_lower, proportion_upper
@@ -13,7 +13,6 @@ from argosy.steps.gate.conclusion import concluded
 from argosy.steps.gate.exported import Exported
 from argosy.steps.gate.verdict import AT_LEAST, Measurement
 from argosy.steps.samples import Samples
-from argosy.steps.stage import version
 
 BATCH = 256
 
@@ -22,7 +21,8 @@ def run(inputs: AccuracyInput) -> GateOutput:
     """Raises StepError (DATA) when the model or the split is missing, empty or damaged."""
     started = time.monotonic()
     model = exported.load(inputs)
-    split = samples.load(model.task, version.data(inputs.cache, inputs.dataset_hash), inputs.split)
+    with staged.data(inputs) as folder:
+        split = samples.load(model.task, folder, inputs.split)
     measured = measure(model, split, inputs.confidence)
     return concluded(inputs, measured, inputs.at_least, AT_LEAST, started)
 

@@ -6,10 +6,9 @@ from itertools import cycle
 import torch
 from torch import Tensor
 
-from argosy.steps import samples
+from argosy.steps import samples, staged
 from argosy.steps.contracts import GateInput
 from argosy.steps.gate.exported import Exported
-from argosy.steps.stage import version
 
 DISTINCT_SAMPLES = 1024
 """More would fill memory, which is being measured, and tell nothing new."""
@@ -17,8 +16,9 @@ DISTINCT_SAMPLES = 1024
 
 def requests(model: Exported, inputs: GateInput, batch_size: int) -> Iterator[Tensor]:
     """Batches without end, each full. Raises StepError (DATA) when the split has no samples."""
-    folder = version.data(inputs.cache, inputs.dataset_hash)
-    return cycle(batches(samples.load(model.task, folder, "test", limit=DISTINCT_SAMPLES).inputs, batch_size))
+    with staged.data(inputs) as folder:
+        split = samples.load(model.task, folder, "test", limit=DISTINCT_SAMPLES)
+    return cycle(batches(split.inputs, batch_size))
 
 
 def batches(inputs: Tensor, size: int) -> list[Tensor]:

@@ -1,66 +1,141 @@
-"""What it means that a DVC remote cannot be read: the errors of file systems, and those of S3's client libraries.
+"""What it means that a store does not give what it was asked for.
 
-s3fs turns what the server answers into Python's own errors (s3fs/errors.py), and lets through what its clients say
-before there is an answer.
+obstore tells little by the class of its errors: most are GenericError. The rest stands in their text, whose form is
+that of Rust's object_store crate (src/client/retry.rs, `RetryError`, and src/client/http/connection.rs,
+`HttpErrorKind`). Of that text nothing is repeated but what is known to hold no secret: an address may hold a signature.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import re
 from http import HTTPStatus
 
-from dvc.fs import AuthError
 
-from argosy.steps.contracts import ExitCode
-from argosy.steps.errors import StepError, configuration_error, data_error
+class StoreFailure(Exception):  # noqa: N818 - its kinds say what it is
+    """A store did not give what it was asked for; the text says why, as the end of a sentence."""
 
-CREDENTIALS = (
-    "give the pod AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY of an account that may read it, or see its configuration"
+
+class ObjectFailure(StoreFailure):
+    """It is this one object that cannot be had."""
+
+
+class Missing(ObjectFailure):
+    """There is no such object."""
+
+
+class Denied(ObjectFailure):
+    """It may not be read. S3 says so of what is missing, too, to those who may not list the bucket."""
+
+
+class Wrong(ObjectFailure):
+    """Its bytes are not those that its name stands for."""
+
+
+class Refused(StoreFailure):
+    """The store will answer the same for every object, however often it is asked."""
+
+
+class Unauthorized(Refused):
+    """Other credentials may do."""
+
+
+class Passing(StoreFailure):
+    """Asked again, the store may well answer."""
+
+    patience_seconds = 180.0
+    """After which it is not asked again."""
+
+
+class Busy(Passing):
+    """It asks for fewer requests."""
+
+
+class Keyless(Passing):
+    """No credentials can be had: a new node's metadata service takes seconds to start, and many nodes have none."""
+
+    patience_seconds = 10.0
+
+
+_STATUS = re.compile(r"non-2xx status code: (\d{3})")
+_CODE = re.compile(r"<Code>(\w+)</Code>")
+_KIND = re.compile(r"\bkind: (Connect|Request|Timeout|Interrupted|Decode|Unknown)\b")
+_DETAIL = re.compile(r'"(tcp connect error|dns error)"|message: "([\w ]+)"')
+_KEYLESS = re.compile(
+    r"TokenRequest|/latest/(api/token|meta-data)|External \w+ credential provider|Missing\w*(Key|Token)"
 )
-PASSING = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.TOO_MANY_REQUESTS)
-"""Answers below 500 that another time may be other ones."""
+
+CODES: dict[str, type[StoreFailure]] = {
+    "NoSuchKey": Missing,
+    "BlobNotFound": Missing,
+    "ResourceNotFound": Missing,
+    "AccessDenied": Denied,
+    "RequestTimeout": Passing,  # S3's, with status 400
+    "InvalidRange": Wrong,
+}
+"""What the store's own error code means, where its status does not tell."""
+
+STATUSES: dict[int, type[StoreFailure]] = {
+    HTTPStatus.UNAUTHORIZED: Unauthorized,
+    HTTPStatus.FORBIDDEN: Denied,
+    HTTPStatus.NOT_FOUND: Missing,
+    HTTPStatus.REQUEST_TIMEOUT: Passing,
+    HTTPStatus.CONFLICT: Passing,
+    HTTPStatus.PRECONDITION_FAILED: Passing,
+    HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE: Wrong,
+    HTTPStatus.TOO_MANY_REQUESTS: Busy,
+    HTTPStatus.NOT_IMPLEMENTED: Refused,
+    HTTPStatus.SERVICE_UNAVAILABLE: Busy,
+}
+
+REGION = "the bucket is in another region: give AWS_REGION"
+CLOCK = "this machine's clock differs from the store's: set it, best by NTP"
+HINTS = {
+    "RequestTimeTooSkewed": CLOCK,
+    "RequestExpired": CLOCK,
+    "ExpiredToken": "the session token has expired: renew it",
+    "AuthorizationHeaderMalformed": REGION,
+    "PermanentRedirect": REGION,
+    "NoSuchBucket": "there is no such bucket",
+    "ContainerNotFound": "there is no such container",
+}
+"""The store's own error code -> what it says to a person."""
 
 
-@contextmanager
-def told(remote: str) -> Iterator[None]:
-    """Raises StepError in place of any error that reading the remote of this name gives: CONFIGURATION where it
-    refuses, DATA where something is not there, TEMPORARY where it does not answer.
-    """
-    where = f"DVC remote {remote}"
-    try:
-        yield
-    except (PermissionError, AuthError) as error:
-        raise configuration_error(f"{where}: may not be read: {_line(error)}; {CREDENTIALS}") from None
-    except FileNotFoundError as error:
-        raise data_error(f"{where}: an object has just vanished: {_line(error)}") from None
-    except OSError as error:
-        if _is_refusal(error):
-            raise configuration_error(f"{where}: refuses: {_line(error)}; {CREDENTIALS}") from None
-        raise StepError(ExitCode.TEMPORARY, f"{where}: cannot be read: {_line(error)}") from error
-    except Exception as error:
-        if type(error).__module__.partition(".")[0] not in ("botocore", "aiobotocore", "aiohttp"):
-            raise
-        raise _of_client(where, error) from error
+def of(error: Exception) -> StoreFailure:
+    """What an error of obstore means."""
+    text = str(error)
+    if _KEYLESS.search(text):
+        return Keyless("there are no credentials for it")
+    if status := _STATUS.search(text):
+        code = _CODE.search(text)
+        return _of_answer(int(status[1]), code[1] if code else "")
+    if isinstance(error, FileNotFoundError):
+        return Missing("there is no such object")
+    return _of_silence(text)
 
 
-def _is_refusal(error: OSError) -> bool:
-    """Whether an S3 server has found the request itself wrong; s3fs keeps its answer as the cause."""
-    answer = getattr(error.__cause__, "response", {})
-    status = answer.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-    return HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR and status not in PASSING
+def _of_answer(status: int, code: str) -> StoreFailure:
+    said = f"it answers {status} {code}".strip()
+    if code in HINTS:
+        return Refused(f"{said}: {HINTS[code]}")
+    if code in CODES:
+        return CODES[code](said)
+    if code and status in (HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND):  # some servers do not find the key's owner
+        return Unauthorized(said)
+    if status in STATUSES:
+        return STATUSES[status](said)
+    return Passing(said) if status >= HTTPStatus.INTERNAL_SERVER_ERROR else Refused(said)
 
 
-def _of_client(where: str, error: Exception) -> StepError:
-    """What S3's client libraries say, which are there when one of them has raised something."""
-    from aiohttp import ClientError
-    from botocore import exceptions as boto  # type: ignore[import-untyped] # botocore has no types
-
-    if isinstance(error, (boto.NoCredentialsError, boto.PartialCredentialsError, boto.CredentialRetrievalError)):
-        return configuration_error(f"{where}: {_line(error)}; {CREDENTIALS}")
-    unanswered = (boto.HTTPClientError, boto.ConnectionError, ClientError)
-    if isinstance(error, unanswered) and not isinstance(error, boto.SSLError):
-        return StepError(ExitCode.TEMPORARY, f"{where}: does not answer: {_line(error)}")
-    return configuration_error(f"{where}: cannot be used: {_line(error)}; see its configuration and AWS_* variables")
-
-
-def _line(error: Exception) -> str:
-    return " ".join(str(error).split())
+def _of_silence(text: str) -> StoreFailure:
+    """What came instead of an answer, or in place of its body."""
+    if "NotPartial" in text or "StartTooLarge" in text:
+        return Wrong("is empty, or the store knows no ranges")
+    if "BareRedirect" in text:
+        return Refused(REGION)
+    if "InvalidCertificate" in text or "UnknownIssuer" in text:
+        return Refused("nobody here vouches for its certificate: name its authority's file in AWS_CA_BUNDLE")
+    kind = _KIND.search(text)
+    if kind is None or "BadScheme" in text:
+        return Refused("it cannot be asked as it is configured")
+    details = [next(filter(None, found)) for found in _DETAIL.findall(text)]
+    reasons = {"Timeout": "no answer in time", "Interrupted": "its answer was cut short"}
+    return Passing(f"{reasons.get(kind[1], 'no answer')}{''.join(f': {detail}' for detail in details)}")

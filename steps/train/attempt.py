@@ -20,7 +20,8 @@ from pathlib import Path
 from pydantic import FiniteFloat
 
 from argosy.steps import files, pod
-from argosy.steps.contracts import Contract, ExitCode, TrainInput
+from argosy.steps.base import Contract
+from argosy.steps.contracts import ExitCode, TrainInput
 from argosy.steps.errors import StepError
 
 

@@ -13,7 +13,7 @@ import torch
 from pydantic import ValidationError
 
 from argosy.steps import files
-from argosy.steps.contracts import Contract
+from argosy.steps.base import Contract
 from argosy.steps.errors import data_error
 
 STATE = "state.pt"

@@ -15,7 +15,8 @@ from contextlib import contextmanager
 from pydantic import ValidationError
 
 from argosy.steps import exported_model, files
-from argosy.steps.contracts import Contract, ExitCode, Md5, TrainInput, TrainOutput
+from argosy.steps.base import Contract, Md5
+from argosy.steps.contracts import ExitCode, TrainInput, TrainOutput
 from argosy.steps.errors import StepError, configuration_error, data_error
 
 MODEL = "model"

@@ -4,10 +4,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from argosy.steps import files
+from argosy.steps import files, staged
 from argosy.steps.contracts import ExitCode, TrainInput, TrainOutput
 from argosy.steps.errors import StepError, configuration_error
-from argosy.steps.stage import version
 from argosy.steps.train.attempt import Outcome
 from argosy.steps.train.run import MODEL, Run
 from argosy.steps.train.supervisor import supervise
@@ -21,10 +20,9 @@ def run(inputs: TrainInput) -> TrainOutput:
         if result := run.result():
             return result
         run.sweep()
-        version.data(inputs.cache, inputs.dataset_hash)
         _require_gpus(inputs)
         files.sweep(inputs.output)
-        with tempfile.TemporaryDirectory(prefix=files.PARTIAL, dir=inputs.output) as folder:
+        with staged.data(inputs), tempfile.TemporaryDirectory(prefix=files.PARTIAL, dir=inputs.output) as folder:
             outcome = supervise(inputs, Path(folder))
         output = TrainOutput(
             summary=_summary(outcome),

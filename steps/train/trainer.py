@@ -10,7 +10,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from argosy.steps import task, usercode
 from argosy.steps.contracts import ExitCode, TrainInput
-from argosy.steps.errors import StepError
+from argosy.steps.errors import StepError, configuration_error
 from argosy.steps.progress import Progress
 from argosy.steps.samples import Samples
 from argosy.steps.task import Task
@@ -60,6 +60,11 @@ class Trainer:
         if not step:
             return
         state = self._checkpoints.load(step)
+        if state["dataset_hash"] != self._inputs.dataset_hash:
+            raise configuration_error(
+                f"checkpoint of step {step}: was trained on data {state['dataset_hash']} and not "
+                f"{self._inputs.dataset_hash}; give another --run"
+            )
         self.model.load_state_dict(state["model"])
         self._optimizer.load_state_dict(state["optimizer"])
         self._step = self.resumed_at = step
@@ -79,7 +84,7 @@ class Trainer:
             self._count(total, count, time.monotonic() - mark)
             mark = time.monotonic()
             if self._world.rank == 0:
-                progress.report(self._step, self._line())
+                progress.report(self._step, self._line)
             if save or stopped or self.is_finished:
                 self._save()
                 saved_at = time.monotonic()
@@ -150,6 +155,7 @@ class Trainer:
 
     def _state(self) -> dict[str, Any]:
         return {
+            "dataset_hash": self._inputs.dataset_hash,
             "model": self.model.state_dict(),
             "optimizer": self._optimizer.state_dict(),
             "epoch_loss": self._epoch_loss,

@@ -19,8 +19,7 @@ def main(attempt: Attempt) -> None:
 
 
 def _train(attempt: Attempt, stop: threading.Event) -> None:
-    from argosy.steps import samples, task
-    from argosy.steps.stage import version
+    from argosy.steps import samples, staged, task
     from argosy.steps.train import world
     from argosy.steps.train.checkpoints import Checkpoints
     from argosy.steps.train.run import Run
@@ -28,10 +27,11 @@ def _train(attempt: Attempt, stop: threading.Event) -> None:
 
     inputs = attempt.inputs
     user_task = task.made(inputs.task, inputs.hyperparameters)
-    data = version.data(inputs.cache, inputs.dataset_hash)
-    training, validation = (samples.load(user_task, data, split) for split in ("train", "validation"))
+    with staged.data(inputs) as data:
+        training, validation = (samples.load(user_task, data, split) for split in ("train", "validation"))
     run = Run(inputs)
     with world.joined(gpus=inputs.gpus > 0) as ranks:
+        ranks.refuse_other_data(inputs.dataset_hash)
         trainer = Trainer(inputs, user_task, training, ranks, Checkpoints(run.checkpoints, inputs.checkpoints_kept))
         trainer.resume()
         trainer.train(stop)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import torch
 from torch import distributed
 
+from argosy.steps.errors import configuration_error
+
 
 @dataclass(frozen=True)
 class World:
@@ -26,6 +28,16 @@ class World:
         tensor = torch.tensor(number)
         distributed.broadcast(tensor, src=0)
         return int(tensor)
+
+    def refuse_other_data(self, dataset_hash: str) -> None:
+        """All ranks train on the same data. Raises StepError (CONFIGURATION) on every rank when any has other data."""
+        mine = torch.tensor(list(bytes.fromhex(dataset_hash.removesuffix(".dir"))), dtype=torch.uint8)
+        of_all = [torch.empty_like(mine) for _ in range(self.size)]
+        distributed.all_gather(of_all, mine)
+        hashes = [bytes(one.tolist()).hex() for one in of_all]
+        if len(set(hashes)) > 1:
+            listed = ", ".join(f"rank {rank} {one}" for rank, one in enumerate(hashes))
+            raise configuration_error(f"ranks have different data: {listed}; give each the same --dataset-hash")
 
 
 @contextmanager

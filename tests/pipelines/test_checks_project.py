@@ -7,6 +7,7 @@ import pytest
 
 from argosy.pipelines import Accuracy, Dataset, Pipeline, Registry, Training
 from argosy.pipelines.checks.linter import argo_lint
+from argosy.pipelines.checks.project import dataset_problems
 from argosy.pipelines.checks.rules import check
 
 ROOT = Path(__file__).parents[2]
@@ -37,7 +38,7 @@ def project(tmp_path: Path) -> Path:
 def problems(project, dataset="data/digits", task="vision.tasks:Digits"):
     pipeline = Pipeline(
         name="digits",
-        dataset=Dataset(dataset),
+        dataset=dataset if isinstance(dataset, list) else Dataset(dataset),
         training=Training(task=task),
         gates=[Accuracy(at_least=0.9)],
         registry=Registry("digits"),
@@ -92,6 +93,28 @@ def test_dataset_that_no_dvc_file_names_is_told_with_the_nearest(project):
     assert problems(project, dataset="data/digit") == [
         f"data/digit: no DVC file in {project} names it; did you mean data/digits?"
     ]
+
+
+def test_each_of_several_datasets_is_looked_for(project):
+    several = [Dataset("data/digits", only=["*.npz"]), Dataset("data/letters"), Dataset("data/marks")]
+    assert [one.partition(":")[0] for one in problems(project, dataset=several)] == ["data/letters", "data/marks"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            '[{"path": "data/digits"}, {"pth": "x"}]',
+            "is no list of datasets: 1.path: Field required; write a path, or [{",
+        ),
+        ('["data/digits"', "is no list of datasets: Invalid JSON"),
+        ("[]", "is no list of datasets: Tuple should have at least 1 item"),
+        ('[{"path": "a/x"}, {"path": "b/x"}]', "several datasets are named 'x'; give each a name of its own"),
+    ],
+)
+def test_list_of_datasets_that_no_step_would_read_is_told(project, text, said):
+    (problem,) = dataset_problems(text, project)
+    assert said in str(problem)
 
 
 def test_dataset_of_its_own_dvc_file_is_found(project):

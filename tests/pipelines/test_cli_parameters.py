@@ -2,6 +2,8 @@
 
 import pytest
 
+from argosy.steps.pins import Pin, PinnedSource, Remote
+
 PIPELINE = """
 from argosy.pipelines import Accuracy, Dataset, Latency, Pipeline, Registry, Training
 from argosy.steps.digits_hyperparameters import DigitsHyperparameters
@@ -64,7 +66,10 @@ def test_all_unfit_values_are_told_at_once_also_of_a_workflow_made_of_a_pipeline
 
 
 def test_a_value_that_its_step_takes_is_not_refused(run, project):
-    run(PIPELINE, "accuracy-at-least=.9", "learning-rate=1e-3", "epochs=3", "seed=7", "dataset=data")
+    source = PinnedSource(path="data", hash="0" * 32, remote=Remote(name="store", url="nowhere"))
+    pin = Pin(dataset="data", revision="", sources=(source,)).model_dump_json()
+    values = ["accuracy-at-least=.9", "learning-rate=1e-3", "epochs=3", "seed=7", "dataset=data", f"dataset-pin={pin}"]
+    assert run(PIPELINE, *values).returncode == 1
     assert (project / ".argosy").exists()
 
 

@@ -39,6 +39,10 @@ class Tuned(BaseModel):
     seed: int = 1
 
 
+class Placed(BaseModel):
+    node: int = 1
+
+
 class Clashing(BaseModel):
     accuracy_at_least: float = 0.5
 
@@ -140,6 +144,35 @@ Strange = create_model("Strange", grösse=(int, 1))
             lambda: Git("git@host:x.git"),
             "Git.repository: 'git@host:x.git' is no address that a pod can fetch from; give one that begins https://",
         ),
+        (
+            lambda: pipeline(training=Training(task="a:B", hyperparameters=Placed())),
+            "Training.hyperparameters: hyperparameter 'node' is an input that training has anyway; give",
+        ),
+        (
+            lambda: pipeline(dataset="data/digits"),
+            "Pipeline.dataset: 'data/digits' is no dataset; write Dataset('data/digits')",
+        ),
+        (lambda: pipeline(dataset=[Dataset("a"), None]), "Pipeline.dataset: None is no dataset; write Dataset("),
+        (lambda: pipeline(dataset=[]), "Pipeline.dataset: [] is empty; give a dataset, such as Dataset('data/digits')"),
+        (
+            lambda: pipeline(dataset=[Dataset("old/digits"), Dataset("new/digits")]),
+            "Pipeline.dataset: several datasets are named 'digits'; give each a name of its own",
+        ),
+        (lambda: Dataset("a", only="*.tar"), "Dataset.only: '*.tar' is one text, no list; give the list of patterns"),
+        (lambda: Dataset("a", only=["/x"]), "Dataset.only[0]: '/x' does not look right; give the list of patterns"),
+        (lambda: Dataset("a", name="b/c"), "Dataset.name: 'b/c' does not look right; give the name of its folder"),
+        (
+            lambda: NodeFolder("/mnt/nvme", at_most="500GB"),
+            "NodeFolder.at_most: '500GB' is no amount of space; give one such as '500Gi' or '2Ti'",
+        ),
+        (lambda: Claim("cache", at_most="0"), "Claim.at_most: '0' is no amount of space; give one such as '500Gi'"),
+        (lambda: Claim("cache", at_most_files=0), "Claim.at_most_files: 0 is below 1; give the files that the cache"),
+        (lambda: Storage(connections=257), "Storage.connections: 257 is above 256; give the requests that a pod has"),
+        (
+            lambda: Storage(at_most_mb_per_second=0),
+            "Storage.at_most_mb_per_second: 0 is below 0.001; give the megabytes",
+        ),
+        (lambda: Storage(staging="My Map"), "Storage.staging: 'My Map' does not look right; give the ConfigMap whose"),
         (lambda: pipeline(image="digits:{{x}}"), "Pipeline.image: 'digits:{{x}}' does not look right; give"),
     ],
 )

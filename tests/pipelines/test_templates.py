@@ -20,13 +20,20 @@ from argosy.pipelines import (
     templates,
 )
 from argosy.pipelines.expressions import expr
+from argosy.steps import values
 from argosy.steps.arguments import parsed
 from argosy.steps.contracts import CONTRACTS, RETRIED_EXIT_CODES, ExitCode, Step, option
 from argosy.steps.digits_hyperparameters import DigitsHyperparameters
+from argosy.steps.pins import Source
+from argosy.steps.pins import sources as sources_of
 
+HASH = "0123456789abcdef0123456789abcdef.dir"
 GIVEN = {
     "dataset": "data/digits",
-    "dataset-hash": "0123456789abcdef0123456789abcdef.dir",
+    "dataset-hash": HASH,
+    "dataset-pin": '{"dataset":"data/digits","revision":"","sources":[{"path":"data/digits","hash":"' + HASH + '",'
+    '"remote":{"name":"store","url":"s3://bucket/data"}}]}',
+    "node": "node-1",
     "model": "run/model",
     "model-hash": "f" * 64,
     "accuracy-gate": '{"gate":"accuracy-gate","answer":"pass","metric":"accuracy","estimate":0.95,"bound":0.93,'
@@ -130,8 +137,117 @@ def test_data_is_ensured_on_whichever_node_the_pod_came_to(step):
     (ensure,) = built(step)["initContainers"]
     name, *words = replaced(built(step), ensure["args"])
     inputs = parsed(CONTRACTS[Step(name)][0], words)
-    assert inputs.expect == GIVEN["dataset-hash"]
+    assert inputs.dataset_pin.hash == HASH
     assert "readOnly" not in next(one for one in ensure["volumeMounts"] if one["mountPath"] == "/argosy/cache")
+
+
+@pytest.mark.parametrize(("step", "others"), [(Step.TRAIN, {"seed"}), (Step.ACCURACY_GATE, {"model", "revision"})])
+def test_after_staging_a_pod_is_given_hashes_and_needs_no_git(step, others):
+    named = {one["name"] for one in built(step)["inputs"]["parameters"]}
+    assert {"dataset-hash", "dataset-pin"} | others <= named
+    assert "dataset" not in named
+    assert "revision" in {one["name"] for one in built(step, FETCHED)["inputs"]["parameters"]}
+
+
+def test_training_needs_no_revision_where_the_image_holds_the_code():
+    assert "revision" not in {one["name"] for one in built(Step.TRAIN)["inputs"]["parameters"]}
+
+
+@pytest.mark.parametrize("step", [Step.TRAIN, Step.ACCURACY_GATE])
+def test_the_node_that_has_the_data_is_preferred_and_never_waited_for(step):
+    term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["{{inputs.parameters.node}}"]}]}
+    assert built(step)["affinity"] == {
+        "nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "preference": term}]}
+    }
+    assert {"name": "node"} in built(step)["inputs"]["parameters"]
+
+
+@pytest.mark.parametrize("cache", [Claim("shared"), Scratch()])
+def test_no_node_is_preferred_where_the_data_is_no_nodes(cache):
+    template = templates.train(Training(task=TASK), image="i", storage=Storage(cache=cache))
+    made = template._build_template().model_dump(exclude_none=True, by_alias=True)
+    assert "affinity" not in made
+    assert "node" not in {one["name"] for one in made["inputs"]["parameters"]}
+
+
+@pytest.mark.parametrize(("step", "container"), [(Step.STAGE, "main"), (Step.TRAIN, "ensure-data")])
+def test_what_stages_knows_its_node(step, container):
+    source = {"fieldRef": {"fieldPath": "spec.nodeName"}}
+    assert {"name": "ARGOSY_NODE", "valueFrom": source} in containers(built(step))[container]["env"]
+
+
+def staging(storage, dataset=Dataset("d")):  # noqa: B008 - a noun is frozen
+    made = templates.stage(dataset, image="i", storage=storage)._build_template()
+    return made.model_dump(exclude_none=True, by_alias=True)
+
+
+def test_a_semaphore_counts_the_pods_that_stage_and_no_others():
+    reference = {"configMapKeyRef": {"name": "argosy-staging", "key": "pods"}}
+    assert built(Step.STAGE)["synchronization"] == {"semaphores": [reference]}
+    assert not [step for step in ALL if step != Step.STAGE and "synchronization" in built(step)]
+
+
+def test_a_pipeline_may_have_a_semaphore_of_its_own_or_none():
+    (reference,) = staging(Storage(staging="mine"))["synchronization"]["semaphores"]
+    assert reference["configMapKeyRef"]["name"] == "mine"
+    assert "synchronization" not in staging(Storage(staging=None))
+
+
+@pytest.mark.parametrize(
+    "kind", [lambda **limits: NodeFolder("/mnt/nvme", **limits), lambda **limits: Claim("c", **limits)]
+)
+def test_limits_of_the_cache_and_of_fetching_reach_every_pod_that_stages(kind):
+    cache = kind(at_most="1.5Ti", at_most_files=2_000_000)
+    storage = Storage(cache=cache, connections=64, at_most_mb_per_second=12.5)
+    training = templates.train(Training(task=TASK), image="i", storage=storage)._build_template()
+    for pod in (staging(storage)["container"], containers(training.model_dump(by_alias=True))["ensure-data"]):
+        assert {
+            "--cache-bytes=1649267441664",
+            "--cache-files=2000000",
+            "--connections=64",
+            "--bytes-per-second=12500000",
+        } <= set(pod["args"])
+
+
+def test_without_limits_the_contracts_defaults_hold():
+    template = built(Step.STAGE)
+    name, *words = replaced(template, template["container"]["args"])
+    inputs = parsed(CONTRACTS[Step(name)][0], words)
+    for field in ("cache_bytes", "cache_files", "connections", "bytes_per_second"):
+        assert getattr(inputs, field) == type(inputs).model_fields[field].default
+
+
+# ---------------------------------------------------------------------------------------------- datasets
+
+
+@pytest.mark.parametrize(
+    ("datasets", "expected"),
+    [
+        (Dataset("data/a b"), [Source(path="data/a b")]),
+        (Dataset("[x]/{{y}}/$(z)"), [Source(path="[x]/{{y}}/$(z)")]),
+        (Dataset("a", only=["*.tar", "{{x}}"]), [Source(path="a", only=("*.tar", "{{x}}"))]),
+        (Dataset("a", name="b"), [Source(path="a", name="b")]),
+        ([Dataset("a")], [Source(path="a")]),
+        ([Dataset("x/a"), Dataset("y/a", name="b")], [Source(path="x/a"), Source(path="y/a", name="b")]),
+    ],
+)
+def test_the_pod_reads_the_datasets_that_were_written(datasets, expected):
+    template = staging(Storage(), datasets)
+    text = next(one["default"] for one in template["inputs"]["parameters"] if one["name"] == "dataset")
+    assert "{{" not in text
+    assert "$(" not in text
+    assert list(sources_of(values.decode(text, str))) == expected
+
+
+def test_one_whole_dataset_is_named_by_its_path_alone():
+    parameters = staging(Storage(), [Dataset("data/digits")])["inputs"]["parameters"]
+    assert {"name": "dataset", "default": "data/digits"} in parameters
+
+
+def test_the_pod_that_stages_several_datasets_gets_the_most_that_any_of_them_asks_for():
+    asked = [Resources(cpu="500m", memory="2Gi"), Resources(cpu=1.5, memory="512Mi"), Resources(cpu=1, memory="1G")]
+    template = staging(Storage(), [Dataset(f"d{number}", resources=one) for number, one in enumerate(asked)])
+    assert template["container"]["resources"]["requests"] == {"cpu": "1.5", "memory": "2Gi"}
 
 
 @pytest.mark.parametrize("step", [Step.TRAIN, Step.ACCURACY_GATE])

@@ -38,7 +38,7 @@ def test_every_benchmark_can_be_asked_for_alone():
     text = subprocess.run(
         [sys.executable, BENCHMARKS / "run.py", "--help"], capture_output=True, text=True, check=True
     ).stdout
-    assert "{startup,compile,local}" in text
+    assert "{startup,compile,local,staging}" in text
 
 
 @pytest.mark.parametrize(
@@ -94,3 +94,26 @@ def test_a_neighbour_is_pinned_without_addresses():
         lines = (BENCHMARKS / "peers" / f"{peer.name}.txt").read_text().splitlines()
         assert f"{peer.name}=={peer.version}" in lines
         assert [line for line in lines if "==" not in line or "/" in line] == []
+
+
+def test_a_bound_is_shown_with_its_goal_and_missed_above_it():
+    from report import Bound, Section
+
+    section = Section("staging", [], bounds=[Bound("memory", 420.0, 400.0, "MB"), Bound("warm", 0.41, 0.5, "s")])
+    assert "| memory | 420 MB | at most 400 MB | **no** |" in section.text("measured")
+    assert "| warm | 0.41 s | at most 0.5 s | yes |" in section.text("measured")
+    assert section.missed == ["memory: 420.00 MB, the goal is 400.00"]
+
+
+def test_a_case_is_prepared_in_its_folder_before_it_is_timed_and_its_memory_is_taken():
+    code = """
+import sys
+from timing import Case, interleaved
+
+held = "x = b'x' * 100_000_000; print(open('ready').read())"
+prepare = lambda folder: (folder / "ready").write_text("yes")
+case = Case("case", [sys.executable, "-c", held], prepare=prepare, steps=1, count=lambda _, output: output == "yes\\n")
+print(interleaved([case], 1)["case"].memory)
+"""  # a process of its own: what starts a program counts as that program's memory until it is another
+    done = subprocess.run([sys.executable, "-c", code], cwd=BENCHMARKS, capture_output=True, text=True, check=True)
+    assert 100e6 < int(done.stdout.splitlines()[-1]) < 200e6

@@ -24,7 +24,7 @@ def test_the_templates_for_a_dag_of_ones_own():
 
 def test_the_steps_and_their_exit_codes():
     assert [str(step) for step in contracts.CONTRACTS] == [
-        "code", "stage", "train", "accuracy-gate", "latency-gate", "memory-gate", "publish",
+        "code", "resolve", "stage", "ensure", "train", "accuracy-gate", "latency-gate", "memory-gate", "publish",
     ]  # fmt: skip
     assert {code.name: int(code) for code in contracts.ExitCode} == {
         "OK": 0, "CODE": 1, "USAGE": 2, "DATA": 65, "TEMPORARY": 75, "CONFIGURATION": 78,

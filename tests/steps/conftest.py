@@ -122,10 +122,10 @@ def dvc():
 
 @pytest.fixture(scope="session")
 def staged(first_project, tmp_path_factory):
-    """A node's cache with the dataset in it: `cache`, `dataset_hash`."""
+    """A node's cache with the dataset in it: `cache`, `dataset_hash`, `pin`."""
     cache = tmp_path_factory.mktemp("cache")
     output = stage_step.run(StageInput(dataset=DATASET, project=first_project, cache=cache, output=cache / "output"))
-    return SimpleNamespace(cache=cache, dataset_hash=output.dataset_hash)
+    return SimpleNamespace(cache=cache, dataset_hash=output.dataset_hash, pin=output.dataset_pin)
 
 
 @pytest.fixture(scope="session")

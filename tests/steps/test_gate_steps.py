@@ -15,13 +15,14 @@ import pytest
 import torch
 
 from argosy.steps import digits_data, exported_model, files
+from argosy.steps.cache.entry import Entry
+from argosy.steps.cache.node_cache import NodeCache
+from argosy.steps.cache.version import Version
 from argosy.steps.contracts import AccuracyInput, ExitCode, LatencyInput, MemoryInput
 from argosy.steps.errors import StepError
 from argosy.steps.gate import accuracy, latency, memory
 from argosy.steps.gate.device import Cpu
 from argosy.steps.gate.requests import batches
-from argosy.steps.stage import version
-from argosy.steps.stage.contents import File
 from argosy.steps.train.export import export
 
 TASK = "argosy.steps.digits:Digits"
@@ -52,12 +53,14 @@ def judged(models, tmp_path):
     def inputs(samples):
         (tmp_path / "out").mkdir(exist_ok=True)
         data = [(i, bytes([pixel]) + bytes(63), digit) for i, (pixel, digit) in enumerate(samples)]
-        with version.staging(tmp_path) as staged:
-            shard = staged / "data/test-0.tar"
-            digits_data.write_shard(shard, data)
-            contents = {shard.name: File.staged(hashlib.md5(shard.read_bytes()).hexdigest(), shard.stat())}
-            about = version.Version(dataset="d", dataset_hash=HASH, revision="", contents=contents)
-            version.publish(staged, tmp_path, about)
+        digits_data.write_shard(tmp_path / "shard", data)
+        shard = (tmp_path / "shard").read_bytes()
+        md5, cache = hashlib.md5(shard).hexdigest(), NodeCache(tmp_path)
+        with cache.staging(HASH):
+            cache.blobs.add(md5, shard)
+            cache.publish(
+                HASH, Version(dataset="d", dataset_hash=HASH, revision=""), [Entry("test-0.tar", md5)], xxh3={}
+            )
         return {
             "output": tmp_path / "out",
             "task": TASK,

@@ -11,8 +11,20 @@ import pytest
 from argosy.steps import pod
 from argosy.steps.contracts import TERMINATION_LOG, Answer, ExitCode, GateOutput, StageOutput, StepInput, Verdict
 from argosy.steps.errors import StepError
+from argosy.steps.pins import Pin, PinnedSource, Remote
 
-STAGED = StageOutput(summary="3 files", seconds=0.5, dataset_hash="0" * 32, files=3, bytes=7, fetched_bytes=0)
+PIN = Pin(dataset="d", revision="", sources=[PinnedSource(path="d", hash="0" * 32, remote=Remote(name="r", url="u"))])
+STAGED = StageOutput(
+    summary="3 files",
+    seconds=0.5,
+    dataset_hash=PIN.hash,
+    dataset_pin=PIN,
+    files=3,
+    bytes=7,
+    fetched_bytes=0,
+    hits=3,
+    node="n",
+)
 
 
 @pytest.fixture
@@ -140,7 +152,7 @@ MODULES_OF = """
 import sys
 from argosy.steps.__main__ import main
 code = main(sys.argv[1:])
-print(code, *(name for name in ("torch", "dvc", "mlflow", "yaml") if name in sys.modules))
+print(code, *(name for name in ("torch", "dvc", "mlflow", "yaml", "obstore") if name in sys.modules))
 """
 
 
@@ -149,10 +161,14 @@ def modules_of(*words):
     return done.stdout.splitlines()[-1]
 
 
-def test_staging_imports_no_torch_and_nothing_at_all_when_the_version_is_there(staged, first_project, tmp_path):
+def test_staging_imports_no_torch_and_no_dvc(first_project, tmp_path):
     words = ["stage", "--dataset=data/digits", f"--project={first_project}", f"--output={tmp_path}"]
-    assert modules_of(*words, f"--cache={tmp_path}") == "0 dvc yaml"
-    assert modules_of(*words, f"--cache={staged.cache}", f"--expect={staged.dataset_hash}") == "0"
+    assert modules_of(*words, f"--cache={tmp_path}") == "0 yaml"
+
+
+def test_where_the_data_is_there_nothing_at_all_is_imported_for_it(staged, tmp_path):
+    pin = f"--dataset-pin={staged.pin.model_dump_json()}"
+    assert modules_of("ensure", pin, "--project=nowhere", f"--output={tmp_path}", f"--cache={staged.cache}") == "0"
 
 
 def test_help_and_wrong_names_need_no_step_module():

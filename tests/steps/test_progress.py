@@ -8,12 +8,12 @@ def test_first_and_last_are_reported_and_what_comes_too_soon_is_not(tmp_path, mo
     monkeypatch.setenv(PROGRESS_FILE, str(file))
     progress = Progress(100)
     for done in range(1, 101):
-        progress.report(done, f"did {done}")
+        progress.report(done, lambda done=done: f"did {done}")
     assert file.read_text() == "1/100\n100/100\n"
     assert capsys.readouterr().err == "did 1\ndid 100\n"
 
 
 def test_without_the_variable_no_file_is_needed(monkeypatch, capsys):
     monkeypatch.delenv(PROGRESS_FILE, raising=False)
-    Progress(1).report(1, "done")
+    Progress(1).report(1, lambda: "done")
     assert capsys.readouterr().err == "done\n"

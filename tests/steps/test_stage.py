@@ -1,7 +1,6 @@
 """Staging out of a real DVC remote, with every way in which it can be damaged."""
 
 import errno
-import fcntl
 import hashlib
 import json
 import os
@@ -12,11 +11,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from argosy.steps.contracts import ExitCode, StageInput
+from argosy.steps import files
+from argosy.steps.cache import rights as cache_rights
+from argosy.steps.cache.node_cache import NodeCache
+from argosy.steps.cache.version import Version
+from argosy.steps.contracts import EnsureInput, ExitCode, StageInput
 from argosy.steps.errors import StepError, Terminated
-from argosy.steps.stage import cache as cache_rights
-from argosy.steps.stage import contents, fetch, version
-from argosy.steps.stage.contents import File
+from argosy.steps.stage import ensuring, listing, supply, transfer
 from argosy.steps.stage.step import run
 
 DATASET = "data/digits"
@@ -29,6 +30,17 @@ def stage(project, tmp_path):
     def call(**changed):
         inputs = {"dataset": DATASET, "project": project, "cache": tmp_path / "cache", "output": tmp_path / "out"}
         return run(StageInput(**{**inputs, **changed}))
+
+    return call
+
+
+@pytest.fixture
+def ensure(project, tmp_path):
+    """Brings pinned data into the same cache, as the init container of a training pod does."""
+
+    def call(pin, **changed):
+        inputs = {"dataset_pin": pin, "project": project, "cache": tmp_path / "cache", "output": tmp_path / "out"}
+        return ensuring.run(EnsureInput(**{**inputs, **changed}))
 
     return call
 
@@ -88,29 +100,47 @@ def test_a_version_is_what_was_added_read_only_and_says_what_it_is(stage, shards
     assert {path.name: path.read_bytes() for path in (folder / "data").iterdir()} == {
         path.name: path.read_bytes() for path in shards.iterdir()
     }
-    said = version.Version.model_validate_json((folder / "version.json").read_bytes())
+    said = Version.model_validate_json((folder / "version.json").read_bytes())
     assert (said.dataset, said.dataset_hash) == (DATASET, output.dataset_hash)
     sizes = [path.stat().st_size for path in (folder / "data").iterdir()]
     assert (said.files, said.bytes) == (output.files, output.bytes) == (len(sizes), sum(sizes))
     modes = {stat.S_IMODE(path.stat().st_mode) for path in [folder, *folder.rglob("*")] if path.is_dir()}
     assert modes == {0o555}
-    assert {stat.S_IMODE(path.stat().st_mode) for path in folder.rglob("*") if path.is_file()} == {0o444}
+    assert {stat.S_IMODE(path.stat().st_mode) for path in (folder / "data").iterdir()} == {0o444}
     assert [path.name for path in datasets.iterdir()] == [folder.name]
 
 
 def test_staged_again_nothing_is_fetched(stage):
-    assert stage().fetched_bytes > 0
-    assert stage().fetched_bytes == 0
+    first, again = stage(), stage()
+    assert (first.fetched_bytes, first.hits) == (first.bytes, 0)
+    assert (again.fetched_bytes, again.hits) == (0, first.files)
 
 
-def test_what_is_expected_and_there_needs_neither_project_nor_remote(stage, project):
+def test_what_is_pinned_and_there_needs_neither_project_nor_remote(stage, ensure, project):
     output = stage()
     shutil.rmtree(project)
-    assert stage(expect=output.dataset_hash).files == output.files
+    assert ensure(output.dataset_pin).files == output.files
 
 
-def test_another_hash_than_expected_is_refused(stage):
-    assert "not 00000000000000000000000000000000 as expected" in refusal(stage, expect="0" * 32)
+def test_what_is_pinned_needs_no_git_and_no_dvc_to_be_fetched(stage, ensure, project, tmp_path):
+    output = stage()
+    for name in (".git", ".dvc", "data"):
+        shutil.rmtree(project / name)
+    assert ensure(output.dataset_pin, cache=tmp_path / "another").fetched_bytes == output.bytes
+
+
+def test_a_pin_is_taken_in_place_of_what_dvcs_files_say_now(stage, project):
+    first = stage()
+    (project / "data/digits.dvc").unlink()
+    assert stage(dataset_pin=first.dataset_pin.model_dump_json()).dataset_hash == first.dataset_hash
+
+
+@pytest.mark.parametrize(("field", "other"), [("dataset", "data/other"), ("revision", "c0ffee")])
+def test_a_pin_of_other_data_is_refused(field, other, stage):
+    pin = stage().dataset_pin.model_dump_json()
+    message = refusal(stage, ExitCode.CONFIGURATION, dataset_pin=pin, **{field: other})
+    assert f"is of {field} " in message
+    assert f"and not '{other}'" in message
 
 
 def test_a_revision_is_read_from_git_and_the_working_tree_stays_as_it_is(stage, project, git, dvc):
@@ -154,7 +184,7 @@ def test_a_damaged_object_is_named_and_nothing_is_published(damage, stage, objec
     path.write_bytes(damage(path.read_bytes()))
     path.chmod(0o444)  # the mode that DVC itself trusts
     message = refusal(stage)
-    assert message.startswith("train-0000.tar: is damaged in DVC remote store: ")
+    assert message.startswith("DVC remote store has other bytes for train-0000.tar (")
     assert str(path) in message
     assert nothing_is_left(datasets)
 
@@ -186,20 +216,9 @@ def test_names_that_differ_in_case_alone_are_refused_where_the_file_system_folds
     relist([entry, {**entry, "relpath": "TEST-0000.tar"}])
     assert stage().files == 2
     for folder in datasets.iterdir():
-        version.files.remove_folder(folder)
-    monkeypatch.setattr(fetch, "_folds_case", lambda _: True)
+        files.remove_folder(folder)
+    monkeypatch.setattr(listing, "_folds_case", lambda _: True)
     assert "are one file on this file system" in refusal(stage)
-
-
-def test_one_byte_too_few_on_the_disk_is_refused_with_both_numbers(stage, monkeypatch, datasets):
-    need = stage().bytes
-    version.files.remove_folder(next(datasets.iterdir()))
-    monkeypatch.setattr(fetch.shutil, "disk_usage", lambda _: SimpleNamespace(free=need - 1))
-    message = refusal(stage, ExitCode.CONFIGURATION)
-    assert message.startswith(f"{datasets}: needs {need} bytes and has {need - 1} free")
-    assert nothing_is_left(datasets)
-    monkeypatch.setattr(fetch.shutil, "disk_usage", lambda _: SimpleNamespace(free=need))
-    assert stage().bytes == need
 
 
 @pytest.fixture
@@ -237,45 +256,39 @@ def replaced_with_the_same_time(path):
         (lambda path: path.with_name("train-9999.tar").touch(), "train-9999.tar was not staged"),
     ],
 )
-@pytest.mark.parametrize("expects", [True, False])
-def test_a_version_that_changed_in_the_cache_is_refused_with_the_file_and_a_remedy(damage, fault, expects, stage, data):
+def test_a_version_that_changed_in_the_cache_is_named_and_made_whole_again(damage, fault, stage, data, capsys):
+    whole = {path.name: path.read_bytes() for path in data.iterdir()}
     damage(data / "train-0000.tar")
-    message = refusal(stage, expect=data.parent.name if expects else None)
-    assert message.startswith(f"{data}: ")
-    assert "train-0000.tar is missing" in message if fault == "is missing" else fault in message
-    assert message.endswith(f"; remove {data.parent} (read-only: chmod -R u+w before) and stage again")
+    output = stage()
+    said = capsys.readouterr().err
+    assert f"{data}: " in said
+    assert ("train-0000.tar is missing" if fault == "is missing" else fault) in said
+    assert {path.name: path.read_bytes() for path in data.iterdir()} == whole
+    assert output.files == len(whole)
 
 
-def test_a_file_that_only_looks_changed_is_read_and_found_whole(stage, data):
+def test_what_is_damaged_in_the_cache_and_gone_from_the_remote_is_no_version(stage, data, objects):
+    overwritten(data / "train-0000.tar")
+    objects.files["train-0000.tar"].unlink()
+    assert "train-0000.tar (" in refusal(stage)
+    with (
+        pytest.raises(StepError, match=r"train-0000.tar has other bytes"),
+        NodeCache(data.parents[2]).held(data.parent.name),
+    ):
+        pass
+
+
+def test_a_file_that_only_looks_changed_is_read_and_found_whole(stage, data, capsys):
     os.utime(data / "train-0000.tar")
-    assert stage(expect=data.parent.name).files == 6
-
-
-def test_of_a_version_that_looks_unchanged_nothing_is_read(stage, data, monkeypatch):
-    monkeypatch.setattr(contents, "_md5", lambda path: pytest.fail(f"{path} was read"))
-    assert stage(expect=data.parent.name).files == 6
-
-
-def test_what_a_killed_stage_left_is_removed_and_what_a_live_one_writes_is_not(stage, datasets):
-    dead, alive = datasets / ".partial-dead", datasets / ".partial-alive"
-    for folder in (dead, alive):
-        (folder / "data").mkdir(parents=True)
-    (dead / "data").chmod(0o555)
-    held = os.open(alive, os.O_RDONLY)
-    fcntl.flock(held, fcntl.LOCK_EX)
-    try:
-        stage()
-        assert not dead.exists()
-        assert alive.exists()
-    finally:
-        os.close(held)
+    assert stage().fetched_bytes == 0
+    assert capsys.readouterr().err == ""
 
 
 def test_a_stage_stopped_in_the_middle_leaves_nothing(stage, monkeypatch, datasets):
     def stopped(*_):
         raise Terminated
 
-    monkeypatch.setattr(fetch.Progress, "report", stopped)
+    monkeypatch.setattr(transfer.Progress, "report", stopped)
     with pytest.raises(Terminated):
         stage()
     assert nothing_is_left(datasets)
@@ -288,18 +301,9 @@ def test_two_stages_at_once_both_succeed_and_one_publishes(start_step, project, 
         _, stderr = process.communicate(timeout=60)
         assert process.returncode == 0, stderr
     (folder,) = datasets.iterdir()
-    assert version.found(tmp_path / "cache", folder.name)
-
-
-def test_the_second_to_publish_takes_the_first_ones_version(tmp_path):
-    with version.staging(tmp_path) as one, version.staging(tmp_path) as other:
-        for folder in (one, other):
-            path = folder / "data/x"
-            path.write_text("x")
-            file = File.staged(hashlib.md5(b"x").hexdigest(), path.stat())
-            about = version.Version(dataset="d", dataset_hash="0" * 32, revision="", contents={"x": file})
-            version.publish(folder, tmp_path, about)
-    assert [path.name for path in (tmp_path / "datasets").iterdir()] == ["0" * 32]
+    assert NodeCache(tmp_path / "cache").found(folder.name)
+    fetched = [int((tmp_path / f"out{number}/fetched-bytes").read_text()) for number in range(2)]
+    assert min(fetched) == 0, "one has fetched for both"
 
 
 def test_a_killed_stage_is_finished_by_the_next(start_step, project, tmp_path, datasets, objects):
@@ -312,12 +316,12 @@ def test_a_killed_stage_is_finished_by_the_next(start_step, project, tmp_path, d
     with fifo.open("wb"):  # opens when the stage reads this object
         process.send_signal(signal.SIGKILL)
         process.communicate()
-    assert [path.name[:9] for path in datasets.iterdir()] == [".partial-"]
+    assert nothing_is_left(datasets)
     fifo.unlink()
     fifo.write_bytes(content)
     assert run(StageInput(**fields)).files == 6
-    assert [path.name[:9] for path in datasets.iterdir()] != [".partial-"]
     assert len(list(datasets.iterdir())) == 1
+    assert not list((datasets.parent / "partial").iterdir())
 
 
 def test_a_single_file_is_a_dataset_too(stage, project, dvc, datasets):
@@ -333,7 +337,7 @@ def test_a_single_file_is_a_dataset_too(stage, project, dvc, datasets):
     [
         ("", "names no default remote"),
         ("[core]\nremote = gone\n", "gone"),
-        ("[core]\nremote = s\n['remote \"s\"']\nurl = gs://b\n", "dvc-gs"),
+        ("[core]\nremote = s\n['remote \"s\"']\nurl = ssh://b\n", "ssh"),
         ("[core]\nremote = s\n['remote \"s\"']\nurl = d\nversion_aware = true\n", "is version-aware"),
         ("[core\n", "DVC remote"),
     ],
@@ -390,10 +394,10 @@ def test_a_cache_that_is_mounted_read_only_is_told(stage, monkeypatch):
     assert "is mounted read-only" in refusal(stage, ExitCode.CONFIGURATION)
 
 
-def test_a_cache_that_holds_the_dataset_need_not_be_writable(stage, monkeypatch):
+def test_a_cache_that_holds_the_dataset_need_not_be_writable(stage, ensure, monkeypatch):
     output = stage()
-    monkeypatch.setattr(cache_rights, "require_writable", lambda *_: pytest.fail("it was asked for"))
-    assert stage(expect=output.dataset_hash).fetched_bytes == 0
+    monkeypatch.setattr(NodeCache, "staging", lambda *_: pytest.fail("it was written to"))
+    assert ensure(output.dataset_pin).fetched_bytes == 0
 
 
 @pytest.fixture
@@ -419,3 +423,53 @@ def test_the_summary_says_how_much_was_fetched_and_how_fast(stage):
     assert first.summary.startswith(f"6 files, {first.bytes / 1e6:,.1f} MB, {first.bytes / 1e6:,.1f} MB fetched at ")
     assert first.summary.endswith(" MB/s")
     assert again.summary.endswith(", all of it in the cache already")
+
+
+# ---------------------------------------------------------------------------------------------- several, and parts
+
+
+def test_of_several_datasets_each_has_a_folder_of_its_name(stage, project, dvc, datasets):
+    (project / "labels.csv").write_text("a,b\n")
+    dvc(project, "add", "--quiet", "labels.csv")
+    dvc(project, "push", "--quiet")
+    asked = json.dumps([{"path": DATASET}, {"path": "labels.csv", "name": "extra"}])
+    output = stage(dataset=asked)
+    data = datasets / output.dataset_hash / "data"
+    assert sorted(path.name for path in data.iterdir()) == ["digits", "extra"]
+    assert (data / "extra/labels.csv").read_text() == "a,b\n"
+    assert output.files == 7
+
+
+def test_files_that_a_pattern_fits_are_a_version_of_their_own(stage, datasets):
+    whole = stage()
+    output = stage(dataset=json.dumps([{"path": DATASET, "only": ["train-*.tar"]}]))
+    data = datasets / output.dataset_hash / "data"
+    assert sorted(path.name for path in data.iterdir()) == ["train-0000.tar", "train-0001.tar"]
+    assert output.dataset_hash != whole.dataset_hash.removesuffix(".dir")
+    assert output.fetched_bytes == 0, "the whole dataset's files are the same"
+
+
+def test_each_node_gets_its_part_of_the_training_shards(stage, ensure, datasets):
+    pin = stage().dataset_pin
+    key = pin.hash.removesuffix(".dir")
+    for index in range(2):
+        ensure(pin, part=f"{index}/2")
+    parts = [{path.name for path in (datasets / f"{key}-{index}of2/data").iterdir()} for index in range(2)]
+    assert parts[0] ^ parts[1] == {"train-0000.tar", "train-0001.tar"}
+    assert "test-0000.tar" in parts[0] & parts[1]
+
+
+def test_what_is_evicted_while_it_is_staged_is_fetched_again(stage, tmp_path, monkeypatch):
+    """Another pod makes room between the last byte of this one and its publication, once."""
+    complete, evictions = supply.Supply.require_complete, []
+
+    def evicts(self, cache):
+        complete(self, cache)
+        if not evictions:
+            evictions.append(self.entries[0].md5)
+            cache.blobs.path(self.entries[0].md5).unlink()
+
+    monkeypatch.setattr(supply.Supply, "require_complete", evicts)
+    output = stage()
+    assert output.fetched_bytes > output.bytes
+    assert NodeCache(tmp_path / "cache").found(output.dataset_hash.removesuffix(".dir"))

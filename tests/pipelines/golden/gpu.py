@@ -20,7 +20,10 @@ from argosy.pipelines import (
 pipeline = Pipeline(
     name="segments",
     description="Four GPUs, code from git and an MLflow server",
-    dataset=Dataset("data/segments", resources=Resources(cpu="500m", memory="512Mi")),
+    dataset=[
+        Dataset("data/segments", only=["train-*.tar", "labels.csv"], resources=Resources(cpu="500m", memory="2Gi")),
+        Dataset("data/hard/segments", name="hard-cases", resources=Resources(cpu=1.5, memory="512Mi")),
+    ],
     training=Training(
         task="segments.task:Segments",
         ranks_per_node=4,
@@ -44,7 +47,14 @@ pipeline = Pipeline(
         node_selector={"disktype": "nvme"},
         tolerations=[Toleration(key="nvidia.com/gpu", effect="NoSchedule"), Toleration(key="pool", value="training")],
     ),
-    storage=Storage(cache=Claim("segments-cache"), models_claim="models", data_environment="segments-data"),
+    storage=Storage(
+        cache=Claim("segments-cache", at_most="1.5Ti", at_most_files=2_000_000),
+        staging="segments-staging",
+        connections=64,
+        at_most_mb_per_second=200,
+        models_claim="models",
+        data_environment="segments-data",
+    ),
     code=Git("https://git.example.org/team/segments.git"),
     reports=True,
 )

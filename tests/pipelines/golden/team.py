@@ -25,13 +25,15 @@ with Workflow(
     with Steps(name="announce", inputs=[Parameter(name="text")]) as announce:
         announce_text = tell(name="say", arguments={"text": "{{inputs.parameters.text}}"})
     with DAG(name="all"):
-        data = {"dataset": "data/digits", "revision": "{{workflow.parameters.revision}}"}
+        revision = {"revision": "{{workflow.parameters.revision}}"}
+        data = {"dataset": "data/digits"} | revision
         staged = Task(name="stage", template=stage, arguments=data)
-        present = data | {"dataset-hash": staged.get_parameter("dataset-hash").value}
+        dataset_hash = {"dataset-hash": staged.get_parameter("dataset-hash").value}
+        present = dataset_hash | {name: staged.get_parameter(name).value for name in ("dataset-pin", "node")}
         trained = Task(name="train", template=train, arguments=present)
-        model = present | {name: trained.get_parameter(name).value for name in ("model", "model-hash")}
-        judged = Task(name="judge", template=judge, arguments=model)
-        verdict = judged.get_parameter("verdict").value
-        published = Task(name="publish", template=publish, arguments=model | {"accuracy-gate": verdict})
+        model = revision | {name: trained.get_parameter(name).value for name in ("model", "model-hash")}
+        judged = Task(name="judge", template=judge, arguments=present | model)
+        verdict = {"accuracy-gate": judged.get_parameter("verdict").value}
+        published = Task(name="publish", template=publish, arguments=data | dataset_hash | model | verdict)
         told = Task(name="tell", template=announce, arguments={"text": published.get_parameter("model-uri").value})
         staged >> trained >> judged >> published >> told

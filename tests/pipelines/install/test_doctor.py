@@ -19,6 +19,7 @@ serviceaccount/argosy-triggers
 secret/argosy-triggers.service-account-token
 secret/argo-workflows-webhook-clients
 persistentvolumeclaim/argosy-models
+configmap/argosy-staging
 """
 
 
@@ -29,6 +30,7 @@ class Server:
         self.token = TOKEN
         self.unsigned = 401
         self.posted = []
+        self.got = []
         self.answers = {
             "/api/v1/version": {"version": "v4.0.5"},
             "/api/v1/workflows/ml": {"items": None},
@@ -39,6 +41,7 @@ class Server:
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self):
+                outer.got.append(self.path.partition("?")[0])
                 if self.headers.get("Authorization") != outer.token:
                     self.say(401, {"code": 16, "message": "token not valid"})
                 elif (answer := outer.answers.get(self.path.partition("?")[0])) is None:
@@ -192,6 +195,25 @@ def test_missing_objects_are_named(server, kubectl):  # noqa: ARG001
     states, messages = examined()
     assert states["objects"] == "failed"
     assert messages["objects"].startswith("secret/argo-workflows-webhook-clients: not in namespace ml; ")
+
+
+def test_a_missing_semaphore_is_told_with_what_argo_would_say(server, kubectl):  # noqa: ARG001
+    kubectl(INSTALLED.replace("configmap/argosy-staging\n", ""))
+    states, messages = examined()
+    assert states["objects"] == "failed"
+    assert messages["objects"].startswith("configmap/argosy-staging: not in namespace ml; `argosy install -n ml`")
+    assert "staging ends in `failed to initialize semaphore`" in messages["objects"]
+
+
+def test_nothing_is_asked_twice(server, kubectl):  # noqa: ARG001
+    examined()
+    assert len(server.got) == len(set(server.got)) == 4
+
+
+def test_a_webhooks_secret_is_missed_only_where_something_listens(server, kubectl):
+    kubectl(INSTALLED.replace("secret/argo-workflows-webhook-clients\n", ""))
+    server.answers["/api/v1/workflow-event-bindings/ml"] = {"items": None}
+    assert examined()[0]["objects"] == "ok"
 
 
 def test_a_kubectl_that_cannot_is_no_failure(server, kubectl):  # noqa: ARG001

@@ -11,7 +11,7 @@ from argosy.pipelines.commands.install import install as command
 from argosy.pipelines.commands.mistake import told
 from argosy.pipelines.errors import Refusal
 from argosy.pipelines.install.settings import Installation
-from argosy.pipelines.placement import Storage
+from argosy.pipelines.placement import STAGED_AT_A_TIME, Storage
 
 SECURITY = "pod-security.kubernetes.io/enforce"
 
@@ -53,8 +53,19 @@ def test_without_options_there_is_all_that_a_pipeline_needs(installed):
         ("Secret", "argosy-triggers.service-account-token"),
         ("PersistentVolumeClaim", Storage().models_claim),
         ("PersistentVolumeClaim", Storage().registry_claim),
+        ("ConfigMap", Storage().staging),
         ("NetworkPolicy", "argosy-steps"),
     }
+
+
+def test_the_semaphore_that_pipelines_name_has_the_limit_that_is_asked_for(installed):
+    assert installed()["ConfigMap", Storage().staging]["data"] == {STAGED_AT_A_TIME: "4"}
+    assert installed("--staging-limit", "2")["ConfigMap", Storage().staging]["data"] == {STAGED_AT_A_TIME: "2"}
+
+
+def test_a_limit_that_lets_nothing_stage_is_refused():
+    said = "--staging-limit: 0 is below 1; give the number of pods that may stage at a time, such as 4"
+    assert install("--staging-limit", "0").mistake == said
 
 
 def test_the_same_options_give_the_same_bytes():

@@ -26,6 +26,8 @@ PATHS = PathMap({"/data": Path("/host/data"), "/data/out": Path("/host/out"), "/
         ("${HOME}/tmp/x", "${HOME}/tmp/x"),
         ("/var/tmp/x", "/var/tmp/x"),
         ("s3://bucket/data/x", "s3://bucket/data/x"),
+        ("s3://data/x", "s3://data/x"),
+        ("file:///data/x", "file:///host/data/x"),
         ("no path", "no path"),
     ],
 )

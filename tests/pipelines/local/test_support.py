@@ -1,5 +1,7 @@
 """What one machine can do without, and what it cannot."""
 
+import platform
+
 import pytest
 
 from argosy.pipelines.local.runner import LocalRuns, RunError
@@ -48,8 +50,42 @@ def test_one_needed_environment_among_optional_ones_of_an_init_container_is_foun
 
 def test_a_single_variable_from_a_secret_is_refused(prepare):
     source = "{name: KEY, valueFrom: {secretKeyRef: {name: s, key: k, optional: true}}}"
-    with pytest.raises(RunError, match=r"env\[0\].valueFrom: cannot be run on one machine"):
+    with pytest.raises(RunError, match=r"env\[0\].valueFrom.secretKeyRef: cannot be run on one machine"):
         prepare(container=f"env: [{source}]")
+
+
+def variable(field):
+    return f"{{name: WHERE, valueFrom: {{fieldRef: {{fieldPath: {field}}}}}}}"
+
+
+def test_a_pods_node_is_this_machine_in_every_container(run):
+    tell = {"image": "x", "command": ["sh", "-c", "echo on $WHERE >> /tmp/where"]}
+    node = [{"name": "WHERE", "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": "spec.nodeName"}}}]
+    template = {
+        "name": "main",
+        "initContainers": [{"name": "first", **tell, "env": node}],
+        "container": {**tell, "env": [*node, {"name": "THERE", "value": "$(WHERE)"}]},
+        "outputs": {"parameters": [{"name": "where", "valueFrom": {"path": "/tmp/where"}}]},
+    }
+    ended = run({"entrypoint": "main", "templates": [template]})
+    (node,) = ended.status.nodes.values()
+    assert (node.phase, node.outputs.parameters[0].value) == ("Succeeded", "\n".join([f"on {platform.node()}"] * 2))
+
+
+def test_another_field_of_a_pod_is_refused_by_its_name(prepare):
+    said = r"env WHERE: fieldRef 'status.podIP' cannot be had on one machine; a variable can be spec.nodeName"
+    with pytest.raises(RunError, match=said):
+        prepare(container=f"env: [{variable('status.podIP')}]")
+    with pytest.raises(RunError, match=said):
+        prepare(template=f"initContainers: [{{name: i, command: ['true'], env: [{variable('status.podIP')}]}}]")
+
+
+def test_a_preferred_node_is_left_out_with_a_note(prepare):
+    term = "{matchFields: [{key: metadata.name, operator: In, values: [there]}]}"
+    affinity = (
+        f"{{nodeAffinity: {{preferredDuringSchedulingIgnoredDuringExecution: [{{weight: 100, preference: {term}}}]}}}}"
+    )
+    assert prepare(template=f"affinity: {affinity}").left_out == ("affinity",)
 
 
 def test_the_service_account_is_left_out_with_a_note(prepare):

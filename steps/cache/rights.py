@@ -13,6 +13,7 @@ from argosy.steps import files
 from argosy.steps.errors import StepError, configuration_error
 
 REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS)
+FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def require_writable(folder: Path, node_folder: str) -> None:
@@ -25,7 +26,11 @@ def require_writable(folder: Path, node_folder: str) -> None:
         probe = files.partial(folder)
         probe.mkdir()
         probe.rmdir()
+    except FileNotFoundError:
+        return  # another pod has swept the probe away
     except OSError as error:
+        if error.errno in FULL:
+            return  # a matter of room, of which something can be made
         if error.errno not in REFUSED:
             raise
         refused = Path(error.filename).parent

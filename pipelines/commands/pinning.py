@@ -1,0 +1,123 @@
+"""The data of a run, pinned when it is submitted: `python -m argosy.steps resolve`, in a process of its own.
+
+Whoever submits has git and the repository; a pod that is told what they say needs neither.
+"""
+
+import subprocess
+import sys
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from argosy.pipelines.commands.mistake import Mistake
+
+if TYPE_CHECKING:
+    from argosy.pipelines.manifest import Json
+
+DATASET = "dataset"
+PIN = "dataset-pin"
+
+QUIET_SECONDS = 1.0
+"""So long it takes before a person at a terminal is told what is waited for."""
+
+NEEDED = "configobj"
+"""A package of argosy[steps] without which no DVC file's remote is known."""
+
+
+class UnpinnedError(Exception):
+    """Why this machine cannot say what the data is."""
+
+
+def pinned(document: "Json", project: Path) -> dict[str, str]:
+    """The parameter that pins the run's data; nothing where it has a value, or the first pod must find one.
+
+    Raises Mistake for data that no pod could stage.
+    """
+    from argosy.pipelines.commands.submission import REVISION, is_argosys, value_of
+
+    dataset, revision, pin = (value_of(document, name) for name in (DATASET, REVISION, PIN))
+    if not is_argosys(document) or not dataset or revision is None or pin is None:
+        return {}
+    if pin:
+        _refuse_another(pin, dataset, revision)
+        return {}
+    try:
+        _require_knowledge(revision, project)
+        return {PIN: _resolved(dataset, revision, project)}
+    except UnpinnedError as reason:
+        click.echo(f"the data was not looked at: {reason}; the first pod finds it", err=True)
+        return {}
+
+
+def _refuse_another(pin: str, dataset: str, revision: str) -> None:
+    from pydantic import ValidationError
+
+    from argosy.steps import values
+    from argosy.steps.pins import Pin
+
+    remedy = f"leave it out: it is found for this run, or take it from a run of the same; `-p {PIN}=` empties it"
+    try:
+        given = Pin.model_validate_json(str(values.decode(pin, str)))
+    except ValidationError:
+        raise Mistake(f"parameter {PIN!r}: is no pin as a run's parameters show it; {remedy}") from None
+    for name, pinned, asked in (("dataset", given.dataset, dataset), ("revision", given.revision, revision)):
+        if pinned != values.decode(asked, str):
+            raise Mistake(f"parameter {PIN!r}: is of {name} {pinned!r} and not {asked!r}; {remedy}")
+
+
+def _require_knowledge(revision: str, project: Path) -> None:
+    """Raises UnpinnedError."""
+    from argosy.pipelines.commands import revision as revisions
+
+    if find_spec(NEEDED) is None:
+        raise UnpinnedError("argosy[steps] is not installed here")
+    if revisions.is_pinned(revision) and not revisions.is_known(revision, project):
+        raise UnpinnedError(f"commit {revision[:12]} is not known here")
+
+
+def _resolved(dataset: str, revision: str, project: Path) -> str:
+    """The parameter's value. Raises Mistake with the step's own words, UnpinnedError where the step broke."""
+    from argosy.steps import values
+    from argosy.steps.contracts import ExitCode, Step
+
+    with tempfile.TemporaryDirectory(prefix="argosy-") as folder:
+        arguments = [f"--{DATASET}={dataset}", f"--revision={revision}"]
+        folders = [f"--project={values.encode(str(project))}", f"--output={values.encode(folder)}"]
+        # -P: the user's modules in the working directory must not come before the libraries that the step imports.
+        command = [sys.executable, "-P", "-m", "argosy.steps", Step.RESOLVE, *arguments, *folders]
+        code, said = _ended(command)
+        if code in (ExitCode.USAGE, ExitCode.DATA, ExitCode.CONFIGURATION):
+            raise Mistake(said.strip())
+        if code != ExitCode.OK:
+            raise UnpinnedError((said.strip() or f"exit code {code}").splitlines()[-1])
+        click.echo(said, err=True, nl=False)
+        pin, unverified = ((Path(folder) / name).read_text(encoding="utf-8") for name in (PIN, "unverified"))
+    if unverified:
+        click.echo(f"whether the remote has the data was not looked at: {values.decode(unverified, str)}", err=True)
+    return pin
+
+
+def _ended(command: list[str]) -> tuple[int, str]:
+    """Exit code and standard error of a process, which does not outlive this one's interest in it."""
+    unread = subprocess.DEVNULL
+    with subprocess.Popen(
+        command, stdin=unread, stdout=unread, stderr=subprocess.PIPE, text=True, errors="replace"
+    ) as process:
+        try:
+            return _waited(process)
+        except BaseException:
+            process.kill()
+            raise
+
+
+def _waited(process: "subprocess.Popen[str]") -> tuple[int, str]:
+    try:
+        _, said = process.communicate(timeout=QUIET_SECONDS)
+    except subprocess.TimeoutExpired:
+        if sys.stderr.isatty():
+            click.echo("looking whether the remote has the data; Ctrl-C ends it", err=True)
+        _, said = process.communicate()
+    return process.returncode, said

@@ -1,0 +1,3 @@
+module argosy.test/objectstore
+
+go 1.24.0
