@@ -14,11 +14,13 @@ from hera.workflows import DAG, Task, Workflow
 from testcluster.digits import commit
 from testcluster.services import wait_until
 
-from argosy.pipelines import Dataset, Scratch, Storage, templates
+from argosy.pipelines import Dataset, Resources, Scratch, Storage, templates
 from argosy.pipelines.compile import compiled
 
 SECONDS_FOR_A_RUN = 300
 FILES, FILE_BYTES = 40, 100_000
+SMALL = Resources(cpu=0.2, memory="512Mi")
+"""Several such pods fit on the node at once, so that nothing but the semaphore keeps them apart."""
 
 
 @pytest.fixture(scope="module")
@@ -48,8 +50,9 @@ def pin(cluster, project, tmp_path_factory) -> str:
 
 
 @pytest.fixture
-def submit(cluster, project, pin, tmp_path) -> Callable[..., str]:
-    """Submits a workflow that stages the data, and does nothing else; its name."""
+def submit(cluster, project, pin, tmp_path) -> Iterator[Callable[..., str]]:
+    """Submits a workflow that stages the data, and does nothing else; its name. What still runs goes with the test."""
+    submitted = []
 
     def run(**settings: object) -> str:
         with Workflow(
@@ -58,15 +61,19 @@ def submit(cluster, project, pin, tmp_path) -> Callable[..., str]:
             service_account_name="argosy-steps",
             arguments={"dataset-pin": pin},
         ) as workflow:
-            stage = templates.stage(Dataset("data/unseen"), image=cluster.image, storage=Storage(**settings))
+            stage = templates.stage(
+                Dataset("data/unseen", resources=SMALL), image=cluster.image, storage=Storage(**settings)
+            )
             with DAG(name="all"):
                 Task(name="stage", template=stage, arguments={"dataset-pin": "{{workflow.parameters.dataset-pin}}"})
         file = tmp_path / f"{workflow.name}.yaml"
         file.write_text(compiled(workflow))
         told = json.loads(cluster.argosy(project, "submit", str(file), "-c", "--json"))
-        return str(told["name"])
+        submitted.append(str(told["name"]))
+        return submitted[-1]
 
-    return run
+    yield run
+    cluster.kubectl("delete", "workflow", *submitted, f"--namespace={cluster.namespace}", "--ignore-not-found")
 
 
 @pytest.fixture
@@ -153,8 +160,6 @@ def test_a_workflow_that_is_ended_while_it_stages_gives_its_place_to_the_next(en
     else:
         cluster.kubectl("delete", "workflow", holders[0], there)
     assert ended(waiting)["phase"] == "Succeeded"
-    for name in holders:
-        cluster.kubectl("delete", "workflow", name, there, "--ignore-not-found")
 
 
 def pod_of(workflow: dict) -> dict:

@@ -335,10 +335,12 @@ with objectstore.serving(Path({str(tmp_path)!r})) as store:
 """
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as parent:
         port = urlsplit(parent.stdout.readline().strip()).port
-        with socket.create_connection(("127.0.0.1", port)) as open_until_it_ends:
-            parent.send_signal(signal.SIGKILL)
-            open_until_it_ends.settimeout(10)
-            assert open_until_it_ends.recv(1) == b""
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+        connection.request("GET", "/-/counters")
+        connection.getresponse().read()  # the server has it now, and keeps it open
+        parent.send_signal(signal.SIGKILL)
+        assert connection.sock.recv(1) == b""
+        connection.close()
 
 
 def test_dvc_itself_pulls_a_dataset_that_was_written_without_it(store, folder, tmp_path):
