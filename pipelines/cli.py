@@ -79,6 +79,9 @@ def main() -> None:
         code = argosy.main(sys.argv[1:] or ["--help"], prog_name="argosy", standalone_mode=False)
     except (click.Abort, KeyboardInterrupt):
         _end("interrupted", 130)
+    except click.exceptions.NoArgsIsHelpError as error:  # a group without one of its commands
+        click.echo(error.format_message(), err=True)
+        sys.exit(2)
     except Exception as error:
         message = told(error)
         if message is None:

@@ -51,7 +51,7 @@ def dataset_parameter(datasets: Sequence[Dataset]) -> str:
     """What `argosy.steps.pins.sources` reads, kept from Argo's substitution: one whole dataset is named by its path."""
     sources = tuple(one.source for one in datasets)
     path = sources[0].path
-    if sources == (Source(path=path),) and not path.startswith("["):
+    if sources == (Source(path=path),) and not path.startswith(("[", "{")):
         return values.encode(path)
     return values.encode([one.model_dump(mode="json", exclude_defaults=True) for one in sources])
 

@@ -4,6 +4,7 @@ A step's own module is imported only when that step runs: staging needs no torch
 """
 
 import importlib
+import os
 import sys
 from collections.abc import Callable, Sequence
 
@@ -49,4 +50,10 @@ def _ran(step: Step, words: Sequence[str]) -> tuple[StepInput, StepOutput]:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    code = main(sys.argv[1:])
+    if code == pod.TERMINATED:
+        # Python's own exit would wait for a thread that reads from a network file system which does not answer.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)

@@ -96,6 +96,8 @@ def _explanation(model: type[StepInput], detail: ErrorDetails, words: Sequence[s
         return None if name in words else f"{name}: is missing; it is the {meaning}"
     where = ".".join([name, *rest])
     given = "" if detail["type"] == "missing" else f"={detail['input']}"
+    if detail["type"] == "value_error":  # a validator of our own, which says what to do
+        return f"{where}{given}: {detail['ctx']['error']}"
     return f"{where}{given}: {detail['msg'][:1].lower()}{detail['msg'][1:]}; it is the {meaning}"
 
 

@@ -66,12 +66,13 @@ def new_folder(target: Path) -> Iterator[Path]:
     except BaseException:
         remove_folder(temporary)
         raise
+    stale = partial(target.parent)
     if target.exists():
-        stale = partial(target.parent)
         target.rename(stale)
-        remove_folder(stale)
     temporary.rename(target)
     sync_folder(target.parent)
+    if stale.exists():
+        remove_folder(stale)
 
 
 def remove_folder(folder: Path) -> None:

@@ -6,7 +6,8 @@ from collections import Counter
 from pathlib import PurePosixPath
 from typing import Annotated
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field, TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails
 
 from argosy.steps.base import Contract, Md5
 
@@ -32,11 +33,14 @@ class Source(Contract):
 def sources(text: str) -> tuple[Source, ...]:
     """The datasets that a text names: one by its path, or any by a JSON list of sources.
 
-    Raises ValueError (pydantic's own, or one that says which names collide).
+    Raises ValueError that says what is wrong with it.
     """
-    if not text.startswith("["):
-        return (Source(path=text),)
-    found = _SOURCES.validate_json(text)
+    try:
+        found = _SOURCES.validate_json(text) if text.lstrip().startswith(("[", "{")) else (Source(path=text),)
+    except ValidationError as error:
+        detail = error.errors()[0]
+        at = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in detail["loc"]).lstrip(".")
+        raise ValueError(f"{at + ': ' if at else ''}{_said(detail)}; {FORM}") from None
     folders = Counter(source.folder for source in found)
     if twice := [name for name, count in folders.items() if count > 1]:
         raise ValueError(f"several datasets are named {twice[0]!r}; give each a name of its own")
@@ -44,6 +48,23 @@ def sources(text: str) -> tuple[Source, ...]:
 
 
 _SOURCES = TypeAdapter(Annotated[tuple[Source, ...], Field(min_length=1)])
+
+FORM = 'write a path, or a list such as [{"path": "data/digits", "only": ["train-*.tar"], "name": "digits"}]'
+
+_SAID = {
+    "missing": "is missing",
+    "extra_forbidden": "there is no such field",
+    "string_pattern_mismatch": "is no name for a folder: letters, digits, `.`, `_` and `-`",
+    "string_too_short": "is empty",
+    "too_short": "is empty",
+    "tuple_type": "is no list",
+    "string_type": "is no text",
+}
+"""pydantic's error types -> the same in few words."""
+
+
+def _said(detail: ErrorDetails) -> str:
+    return _SAID.get(detail["type"], detail["msg"][:1].lower() + detail["msg"][1:])
 
 
 class Remote(Contract):
@@ -68,6 +89,11 @@ class PinnedSource(Source):
     def is_folder(self) -> bool:
         return self.hash.endswith(".dir")
 
+    @property
+    def file(self) -> str:
+        """The name of the one file that it is; empty: it is a folder."""
+        return "" if self.is_folder else PurePosixPath(self.path).name
+
 
 class Pin(Contract):
     """All that a pod must know to stage a run's data: with it, a pod needs neither git nor DVC."""
@@ -78,11 +104,14 @@ class Pin(Contract):
 
     @property
     def hash(self) -> str:
-        """What names these bytes: DVC's own hash of one whole dataset, else one of all hashes, names and patterns."""
+        """What names these files: DVC's own hash of one whole folder, else one of all hashes, names and patterns.
+
+        DVC's hash of a folder knows the names of its files, that of a single file does not know its own.
+        """
         first = self.sources[0]
-        if len(self.sources) == 1 and not first.only:
+        if len(self.sources) == 1 and first.is_folder and not first.only:
             return first.hash
-        lines = sorted(json.dumps([one.folder, one.hash, one.only]) for one in self.sources)
+        lines = sorted(json.dumps([one.folder, one.hash, one.only, one.file]) for one in self.sources)
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:32]
 
 

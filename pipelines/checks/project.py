@@ -1,6 +1,7 @@
 """The project: the data and the task that a manifest names are there. Nothing of the user's is imported."""
 
 import ast
+import posixpath
 import re
 import sys
 from collections.abc import Iterator
@@ -53,6 +54,9 @@ def _dataset_problem(dataset: str, project: Path) -> Problem | None:
 
     Which out it is exactly, only staging says: here the last part of its path must be there.
     """
+    normal = posixpath.normpath(dataset)
+    if normal == ".." or normal.startswith(("/", "../")):
+        return Problem(dataset, "leads out of the project", "give a path inside it, relative to it")
     recorded: list[str] = []
     for file in _dvc_files(project, PurePosixPath(dataset)):
         try:

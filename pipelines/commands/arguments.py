@@ -23,6 +23,16 @@ def as_json(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     return click.option("--json", "as_json", is_flag=True, help=f"Print {what} as JSON.")
 
 
+def byte_count(_ctx: click.Context, _param: click.Parameter, given: str | None) -> int | None:
+    """The bytes of an option such as `--to 100G`."""
+    from argosy.pipelines import quantities
+
+    try:
+        return None if given is None else quantities.byte_count(quantities.space(given))
+    except ValueError as error:
+        raise click.BadParameter(f"{error}.") from None
+
+
 def cluster(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """The option `--cluster [NAME]`, for a command of the class `OnCluster`."""
     return click.option(

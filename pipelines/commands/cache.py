@@ -7,16 +7,6 @@ import click
 from argosy.pipelines.commands import arguments
 from argosy.pipelines.commands.mistake import Mistake
 
-
-def _bytes(_ctx: click.Context, _param: click.Parameter, given: str | None) -> int | None:
-    from argosy.pipelines import quantities
-
-    try:
-        return None if given is None else quantities.byte_count(quantities.space(given))
-    except ValueError as error:
-        raise click.BadParameter(f"{error}.") from None
-
-
 FOLDER = click.option(
     "--cache",
     "folder",
@@ -60,7 +50,11 @@ def verify(folder: Path | None, *, as_json: bool, by_md5: bool) -> int:
 @FOLDER
 @arguments.as_json("what was freed")
 @click.option(
-    "--to", "size", metavar="BYTES", callback=_bytes, help="Until no more than these are there, such as 100G."
+    "--to",
+    "size",
+    metavar="BYTES",
+    callback=arguments.byte_count,
+    help="Until no more than these are there, such as 100G.",
 )
 @click.option("--all-unused", is_flag=True, help="All that no run uses.")
 def prune(folder: Path | None, *, as_json: bool, size: int | None, all_unused: bool) -> int:
@@ -88,7 +82,8 @@ def _run(name: str, folder: Path | None, *words: str, as_json: bool) -> int:
 
     from argosy.steps.contracts import ExitCode
 
-    command = [sys.executable, "-m", "argosy.steps.cache", name, f"--cache={folder or _local()}", *words]
+    # -P: the user's modules in the working directory must not come before the libraries that it imports.
+    command = [sys.executable, "-P", "-m", "argosy.steps.cache", name, f"--cache={folder or _local()}", *words]
     done = subprocess.run([*command, *["--json"] * as_json], check=False)
     if done.returncode == ExitCode.OK:
         return 0

@@ -2,18 +2,10 @@
 
 import click
 
+from argosy.pipelines.commands import arguments
 from argosy.pipelines.commands.mistake import Mistake
 
 SPLITS = ("train", "validation", "test")
-
-
-def _bytes(_ctx: click.Context, _param: click.Parameter, given: str) -> int:
-    from argosy.pipelines import quantities
-
-    try:
-        return quantities.byte_count(quantities.space(given))
-    except ValueError as error:
-        raise click.BadParameter(f"{error}.") from None
 
 
 @click.group(epilog="Example: argosy data pack raw/train --out data/digits")
@@ -28,7 +20,12 @@ def data() -> None:
     "--split", type=click.Choice(SPLITS), default="train", show_default=True, help="What the samples are for."
 )
 @click.option(
-    "--bytes", "most_bytes", default="256M", show_default=True, callback=_bytes, help="Most bytes of a shard."
+    "--bytes",
+    "most_bytes",
+    default="256M",
+    show_default=True,
+    callback=arguments.byte_count,
+    help="Most bytes of a shard.",
 )
 def pack(folder: str, out: str, split: str, most_bytes: int) -> int:
     """Pack a folder of many small files into WebDataset shards.
@@ -53,7 +50,8 @@ def pack(folder: str, out: str, split: str, most_bytes: int) -> int:
         folders = {"folder": str(Path.cwd() / folder), "out": str(Path.cwd() / out), "output": output}
         fields = {**folders, "split": split, "bytes": most_bytes}
         words = [f"--{name}={values.encode(value)}" for name, value in fields.items()]
-        done = subprocess.run([sys.executable, "-m", "argosy.steps.pack", *words], check=False)
+        # -P: the user's modules in the working directory must not come before the libraries that it imports.
+        done = subprocess.run([sys.executable, "-P", "-m", "argosy.steps.pack", *words], check=False)
         record = Path(output, "record.json")
         if done.returncode != 0 or not record.exists():
             return Mistake.exit_code

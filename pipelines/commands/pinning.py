@@ -39,8 +39,10 @@ def pinned(document: "Json", project: Path) -> dict[str, str]:
     from argosy.pipelines.commands.submission import REVISION, is_argosys, value_of
 
     dataset, revision, pin = (value_of(document, name) for name in (DATASET, REVISION, PIN))
-    if not is_argosys(document) or not dataset or revision is None or pin is None:
+    if not is_argosys(document) or dataset is None or revision is None or pin is None:
         return {}
+    if not dataset:
+        raise Mistake(f"parameter {DATASET!r}: is empty; give the path that dvc.lock or a .dvc file names")
     if pin:
         _refuse_another(pin, dataset, revision)
         return {}

@@ -39,14 +39,15 @@ def submit(
     from argosy.pipelines.cluster.following import persistent
     from argosy.pipelines.cluster.submission import ASKED_FOR_SECONDS
     from argosy.pipelines.cluster.submission import submit as put
-    from argosy.pipelines.commands import anywhere, source
+    from argosy.pipelines.commands import anywhere, pinning, place, source
     from argosy.pipelines.commands.watch import watched
-    from argosy.pipelines.identity import run_name
+    from argosy.pipelines.identity import run_name, set_values
 
     found = source.find(pipeline)
     with found.blamed():
         document = _completed(found, values)
-        name = run_name(document)
+        name = run_name(document)  # before the pin, which also says how this machine reaches the data
+        set_values(document, pinning.pinned(document, place.project()))
     _warn_of_unpushed(document)
     server = anywhere.server(cluster)
     name, is_new = put(server, _signed(document), name, again=again)
@@ -58,9 +59,9 @@ def submit(
 
 
 def _completed(found: "Source", values: dict[str, str]) -> "Json":
-    """The manifest with its values. Raises Mistake, RunError, ManifestError, Refusal."""
+    """The manifest with its values, but for the data's pin. Raises Mistake, RunError, ManifestError, Refusal."""
     from argosy.pipelines import manifest
-    from argosy.pipelines.commands import pinning, place, revision
+    from argosy.pipelines.commands import place, revision
     from argosy.pipelines.commands.submission import (
         REVISION,
         encoded,
@@ -83,7 +84,6 @@ def _completed(found: "Source", values: dict[str, str]) -> "Json":
         completed[REVISION] = revision.of_image(baked, commit, project) if baked else commit
     refuse_unfit(found, values)
     set_values(document, completed)
-    set_values(document, pinning.pinned(document, place.project()))
     return document
 
 

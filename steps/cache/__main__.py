@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from argosy.steps import pins
 from argosy.steps.cache.blobs import Blobs
 from argosy.steps.cache.layout import Layout
 from argosy.steps.contracts import ExitCode
@@ -34,6 +35,9 @@ def main(words: Sequence[str]) -> int:
     except PermissionError as error:
         sys.stderr.write(f"{error.filename}: {error.strerror}; run this as the user whose cache it is\n")
         return ExitCode.CONFIGURATION
+    except OSError as error:
+        sys.stderr.write(f"{error.filename}: {error.strerror}; name the folder of a cache, on a disk that works\n")
+        return ExitCode.CONFIGURATION
     except KeyboardInterrupt:
         return 130
 
@@ -49,7 +53,8 @@ def ls(layout: Layout, given: argparse.Namespace) -> int:
     for line in lines:
         used = time.strftime("%Y-%m-%d %H:%M", time.localtime(line.used_at))
         held = "held" if line.is_held else ""
-        rows.append((line.key, line.dataset, f"{line.files:,}", f"{line.bytes:,}", used, held))
+        dataset = ", ".join(source.path for source in pins.sources(line.dataset))
+        rows.append((line.key, dataset, f"{line.files:,}", f"{line.bytes:,}", used, held))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         sys.stdout.write("  ".join(map(str.ljust, row, widths)).rstrip() + "\n")
@@ -66,6 +71,8 @@ def verify(layout: Layout, given: argparse.Namespace) -> int:
         sys.stderr.write(f"{damage.path} {damage.reason}\n")
     if damages:
         sys.stderr.write(f"{len(damages)} damaged; stage these versions again: what is damaged is then replaced\n")
+    elif not given.json:
+        sys.stdout.write("every file is as it was staged\n")
     return ExitCode.DATA if damages else ExitCode.OK
 
 

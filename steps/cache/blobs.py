@@ -65,8 +65,8 @@ class Blobs:
         self._take_in(md5, str(path))
 
     @contextmanager
-    def partial(self, md5: str) -> Iterator[Path]:
-        """A file to write a large blob to, by one at a time; it may hold what an earlier attempt has written.
+    def partial(self, md5: str) -> Iterator[Path | None]:
+        """A file to write a large blob to, which may hold what an earlier attempt has written; none: another writes it.
 
         Whoever waited for it asks first whether the blob is there by now. What is not adopted stays for a day. Where
         locks do not work, it is a new one.
@@ -76,8 +76,13 @@ class Blobs:
         if not locks.work(self._layout.locks):
             yield self.workplace.new()
             return
-        with locks.exclusive(self._layout.locks / f"blob-{md5}", f"fetches {md5}"):
-            yield self._layout.partial / f"{md5}{PART}"
+        lock = self._layout.locks / f"blob-{md5}"
+        with locks.attempt(lock, create=True) as is_ours:
+            try:
+                yield self._layout.partial / f"{md5}{PART}" if is_ours else None
+            finally:
+                if is_ours:
+                    lock.unlink(missing_ok=True)
 
     def scan(self) -> Iterator[tuple[str, os.stat_result]]:
         """Each blob's md5 and status."""

@@ -79,10 +79,9 @@ class Eviction:
         return any(locks.is_held(lock) for lock in self._layout.staging_locks() if lock != self._own)
 
     def _reckon(self) -> None:
-        long_ago = time.time() - HOUR
         for md5, status in self._blobs.scan():
             self.used += _space_of(status)
-            if status.st_nlink == 1 and status.st_ctime < long_ago:
+            if status.st_nlink == 1:
                 self._lost.append(md5)
 
 

@@ -34,6 +34,14 @@ class Damaged(StepError):  # noqa: N818 - says how the view is; what it is to a 
         self.faults = tuple(faults)
 
 
+class Unreadable(StepError):  # noqa: N818 - as above
+    """A view's own files do not say what it is (DATA)."""
+
+    def __init__(self, path: Path) -> None:
+        what = f"{path}: is no such file of this version of argosy"
+        super().__init__(ExitCode.DATA, f"{what}; stage its data again: the version is then replaced")
+
+
 class Gone(Exception):  # noqa: N818 - no error: the caller fetches these blobs again
     """Blobs that are not in the cache, though they were: an eviction took them."""
 

@@ -1,5 +1,6 @@
 """Hashes of whole files."""
 
+import errno
 import hashlib
 from pathlib import Path
 from typing import Protocol
@@ -25,8 +26,14 @@ def xxh3(path: Path) -> str:
 
 
 def _hashed(path: Path, digest: Hash) -> str:
+    """Empty for a file that its disk cannot read any more: no other file has that hash."""
     buffer = memoryview(bytearray(CHUNK_BYTES))
-    with path.open("rb", buffering=0) as file:
-        while size := file.readinto(buffer):
-            digest.update(buffer[:size])
+    try:
+        with path.open("rb", buffering=0) as file:
+            while size := file.readinto(buffer):
+                digest.update(buffer[:size])
+    except OSError as error:
+        if error.errno != errno.EIO:
+            raise
+        return ""
     return digest.hexdigest()

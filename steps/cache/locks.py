@@ -36,6 +36,12 @@ def is_taken(descriptor: int) -> bool:
     return True
 
 
+def take(descriptor: int) -> None:
+    """Takes the lock on an open file, and waits for it; where the file system has none, there is none to take."""
+    with suppress(OSError):
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+
+
 def is_same(descriptor: int, path: Path) -> bool:
     """Whether the open file is the one that has this name now."""
     try:

@@ -103,6 +103,10 @@ class NodeCache:
         sync_folder(self._layout.datasets)
         return published
 
+    def discard(self, key: str) -> None:
+        """The view leaves its place, whatever is there."""
+        trash.remove(self._view(key).folder, self._layout)
+
     def lacking(self, faults: Sequence[Fault]) -> list[str]:
         """Blobs that must be fetched before these faults can be repaired; those that are damaged too are removed."""
         md5s = dict.fromkeys(fault.md5 for fault in faults if fault.md5)

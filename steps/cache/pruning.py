@@ -13,6 +13,8 @@ def prune(layout: Layout, blobs: Blobs, to_bytes: int) -> tuple[Space, Space]:
 
     Raises StepError (CONFIGURATION) where locks do not work, and nobody can tell what is in use.
     """
+    for folder in layout.folders:  # whatever copied this cache may have left out the empty ones
+        folder.mkdir(exist_ok=True)
     if not locks.work(layout.locks):
         raise configuration_error(f"{layout.root}: locks do not work there; remove it when no pod uses it")
     trash.sweep(layout, blobs, locks_work=True)

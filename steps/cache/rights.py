@@ -14,6 +14,7 @@ from argosy.steps.errors import StepError, configuration_error
 
 REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS)
 FULL = (errno.ENOSPC, errno.EDQUOT)
+NO_FOLDER = (errno.ENOTDIR, errno.EEXIST)
 
 
 def require_writable(folder: Path, node_folder: str) -> None:
@@ -31,6 +32,8 @@ def require_writable(folder: Path, node_folder: str) -> None:
     except OSError as error:
         if error.errno in FULL:
             return  # a matter of room, of which something can be made
+        if error.errno in NO_FOLDER:
+            raise configuration_error(f"{folder}: is no folder, or would lie in a file; name another cache") from None
         if error.errno not in REFUSED:
             raise
         refused = Path(error.filename).parent

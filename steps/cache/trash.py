@@ -27,7 +27,8 @@ def throw(path: Path, layout: Layout) -> Path:
 def empty(path: Path) -> None:
     """Removes what was thrown. Another may be doing the same; what cannot be removed now is later."""
     if not path.is_dir() or path.is_symlink():
-        path.unlink(missing_ok=True)
+        with suppress(OSError):
+            path.unlink()
         return
     for folder, _, _ in os.walk(path):
         with suppress(OSError):
@@ -61,7 +62,7 @@ def sweep(layout: Layout, blobs: Blobs, *, locks_work: bool) -> None:
 
 def _sweep_workplace(folder: Path, layout: Layout, *, locks_work: bool) -> None:
     if not locks_work:
-        if _is_older(folder, HOUR):
+        if _is_older(folder, DAY):  # a large blob may be written to it for hours
             remove(folder, layout)
         return
     with locks.attempt(folder) as is_ownerless:

@@ -17,11 +17,10 @@ from pydantic import ValidationError
 
 from argosy.steps import files
 from argosy.steps.cache import contents, index, locks
-from argosy.steps.cache.faults import Damaged
+from argosy.steps.cache.faults import Damaged, Unreadable
 from argosy.steps.cache.index import Index
 from argosy.steps.cache.layout import Layout
 from argosy.steps.cache.version import Version
-from argosy.steps.errors import StepError, data_error
 
 
 def views(layout: Layout) -> list["View"]:
@@ -44,18 +43,18 @@ class View:
         self._fingerprint = folder / "fingerprint"
 
     def version(self) -> Version:
-        """Raises StepError (DATA) when its file cannot be read."""
+        """Raises Unreadable."""
         try:
             return Version.model_validate_json(self._version.read_bytes())
-        except (FileNotFoundError, ValidationError):
-            raise self._unreadable(self._version) from None
+        except (FileNotFoundError, IsADirectoryError, ValidationError):
+            raise Unreadable(self._version) from None
 
     def index(self) -> Index:
-        """Raises StepError (DATA) when its file cannot be read."""
+        """Raises Unreadable."""
         try:
             return index.read(self._index)
-        except (FileNotFoundError, ValueError):
-            raise self._unreadable(self._index) from None
+        except (FileNotFoundError, IsADirectoryError, ValueError):
+            raise Unreadable(self._index) from None
 
     def require_whole(self) -> None:
         """All files are as they were staged. Raises Damaged."""
@@ -101,9 +100,3 @@ class View:
             yield
         finally:
             self.folder.chmod(mode)
-
-    def _unreadable(self, path: Path) -> StepError:
-        return data_error(
-            f"{path}: is no such file of this version of argosy; "
-            f"remove {self.folder} (read-only: chmod -R u+w before) and stage again"
-        )

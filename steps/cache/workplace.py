@@ -47,7 +47,7 @@ class Workplace:
             folder.mkdir()
             with suppress(FileNotFoundError):
                 lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-                locks.is_taken(lock)
+                locks.take(lock)
                 if locks.is_same(lock, folder):
                     return folder, lock
-                os.close(lock)  # another stage took it for a leftover before the lock was there
+                os.close(lock)  # another stage has taken it for a leftover meanwhile

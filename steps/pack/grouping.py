@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from argosy.steps.errors import StepError, data_error
+from argosy.steps.errors import StepError, configuration_error, data_error
 
 SHOWN = 3
 """How many files a refusal names."""
@@ -35,7 +35,10 @@ class Sample:
 
 
 def samples(folder: Path) -> list[Sample]:
-    """A folder's samples, by key. Raises StepError (DATA) for files that a reader of shards would lose."""
+    """A folder's samples, by key.
+
+    Raises StepError: DATA for files that a reader of shards would lose, CONFIGURATION for folders that cannot be read.
+    """
     from webdataset.tariterators import base_plus_ext
 
     groups: dict[str, list[Member]] = defaultdict(list)
@@ -60,7 +63,7 @@ def samples(folder: Path) -> list[Sample]:
 
 def _files(folder: Path) -> Iterator[tuple[str, int]]:
     """Every file's path relative to the folder, and its size."""
-    for parent, folders, names in os.walk(folder):
+    for parent, folders, names in os.walk(folder, onerror=_refuse_unreadable):
         linked = [name for name in folders if Path(parent, name).is_symlink()]
         odd = [name for name in names if not Path(parent, name).is_file()]
         if wrong := [str(Path(parent, name).relative_to(folder)) for name in (*linked, *odd)]:
@@ -68,6 +71,11 @@ def _files(folder: Path) -> Iterator[tuple[str, int]]:
         for name in names:
             path = Path(parent, name)
             yield path.relative_to(folder).as_posix(), path.stat().st_size
+
+
+def _refuse_unreadable(error: OSError) -> None:
+    """A folder that cannot be read would be passed over without a word."""
+    raise configuration_error(f"{error.filename}: {error.strerror}; pack as a user who may read all of it") from None
 
 
 def _refuse_dotted_names(folder: Path, found: Sequence[Sample]) -> None:

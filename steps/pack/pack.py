@@ -24,7 +24,7 @@ def run(inputs: PackInput) -> PackOutput:
     _check_folders(inputs.folder, inputs.out, inputs.split)
     samples = grouping.samples(inputs.folder)
     plan = shards.planned(samples, inputs.bytes)
-    inputs.out.parent.mkdir(parents=True, exist_ok=True)
+    _make_parent(inputs.out)
     with files.new_folder(inputs.out) as partial:
         if inputs.out.exists():
             shutil.copytree(inputs.out, partial, copy_function=os.link, symlinks=True, dirs_exist_ok=True)
@@ -48,6 +48,16 @@ def _check_folders(folder: Path, out: Path, split: Split) -> None:
         raise configuration_error(f"{out}: is no folder; name another for the shards")
     if present := sorted(out.glob(f"{split}-*.tar")):
         raise configuration_error(f"{present[0]}: is there already; name another folder, or remove its {split}-*.tar")
+
+
+def _make_parent(out: Path) -> None:
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        probe = files.partial(out.parent)
+        probe.mkdir()
+        probe.rmdir()
+    except OSError as error:
+        raise configuration_error(f"{out}: cannot be made: {error.strerror}; name another folder") from None
 
 
 def _write(folder: Path, out: Path, split: Split, plan: Sequence[Sequence[Sample]]) -> list[Path]:

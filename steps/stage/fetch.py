@@ -85,6 +85,7 @@ class _Fetching:
         return self._fetched
 
     def _complaint(self, wanted: int) -> StepError:
+        self._lacks.sort(key=lambda one: one.path)  # however they came
         first = self._lacks[0]
         if len(self._lacks) == wanted and all(isinstance(one.failure, Denied) for one in self._lacks):
             return complaints.of_store(first.store, first.failure)

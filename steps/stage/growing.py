@@ -34,6 +34,7 @@ class Growing:
         self._direct = self._opened_direct()
         self._in_use = threading.Lock()
         """A thread may still write when whoever waits for it is cancelled: the file is not closed under its hands."""
+        self._is_closing = False
         self.bytes = 0
         self._md5 = hashlib.md5(usedforsecurity=False)
         self._xxh3 = xxhash.xxh3_128()
@@ -44,6 +45,7 @@ class Growing:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._is_closing = True
         with self._in_use:
             os.close(self._file)
             if self._direct is not None:
@@ -63,7 +65,7 @@ class Growing:
         with self._in_use:
             left = min(size, os.fstat(self._file).st_size)
             os.ftruncate(self._file, left // BLOCK * BLOCK)
-            while count := os.preadv(self._file, [self._buffer], self.bytes):
+            while not self._is_closing and (count := os.preadv(self._file, [self._buffer], self.bytes)):
                 self._hash(self._buffer[:count])
 
     def append(self, content: memoryview) -> None:

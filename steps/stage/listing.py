@@ -8,7 +8,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from argosy.steps import files
 from argosy.steps.cache.entry import Entry
@@ -31,8 +31,8 @@ def entries(store: Store, source: PinnedSource, *, attempts: int = ATTEMPTS) -> 
 
     Raises StepError: DATA when the list is missing, damaged or unsafe, and what `reading.whole` raises.
     """
-    if not source.is_folder:
-        return [Entry(PurePosixPath(source.path).name, source.hash)]
+    if source.file:
+        return [Entry(source.file, source.hash)]
     return parsed(source, reading.whole(store, source.path, source.hash, attempts))
 
 

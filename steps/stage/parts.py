@@ -1,9 +1,12 @@
 """An object too large for one request: its parts come in parallel, and are hashed and written in their order."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import Executor
+from contextlib import asynccontextmanager
 from functools import partial
+from pathlib import Path
 
 from argosy.steps.cache.blobs import Blobs
 from argosy.steps.stage.failures import Wrong
@@ -13,6 +16,7 @@ from argosy.steps.stage.store import Store
 
 PART_BYTES = 4 * MIB
 """A multiple of what a disk writes at a time, and large enough to be worth a request."""
+SECONDS_BETWEEN_TRIES = 0.2
 
 
 class Parts:
@@ -24,6 +28,7 @@ class Parts:
         self._pace = pace
         self._workers = workers
         self._received = received
+        self._told: set[str] = set()
         self._is_broken = False
         """Whether the disk has failed or is full: no beginnings are then left on it."""
 
@@ -33,10 +38,7 @@ class Parts:
         Another stage may have brought it while this one waited for it: its xxh3 is then "". Raises StoreFailure.
         """
         size = await self._pace.asked(lambda: store.size(md5))
-        loop = asyncio.get_running_loop()
-        lock = self._blobs.partial(md5)
-        path = await loop.run_in_executor(None, lock.__enter__)
-        try:
+        async with self._only_writer(md5) as path:
             if self._blobs.has(md5):
                 return ""
             with Growing(path) as file:
@@ -46,13 +48,29 @@ class Parts:
                     raise Wrong(f"has md5 {file.md5} and {size:,} bytes")
                 self._blobs.adopt(md5, path)
                 return file.xxh3
-        except OSError:
-            self._is_broken = True
-            raise
-        finally:
-            if self._is_broken:
-                path.unlink(missing_ok=True)
-            lock.__exit__(None, None, None)
+
+    @asynccontextmanager
+    async def _only_writer(self, md5: str) -> AsyncIterator[Path]:
+        """The file to write the object to, once no other pod does. It asks again and again, so that SIGTERM ends it."""
+        while True:
+            with self._blobs.partial(md5) as path:
+                if path:
+                    try:
+                        yield path
+                    except OSError:
+                        self._is_broken = True
+                        raise
+                    finally:
+                        if self._is_broken:
+                            path.unlink(missing_ok=True)
+                    return
+            self._tell(md5)
+            await asyncio.sleep(SECONDS_BETWEEN_TRIES)
+
+    def _tell(self, md5: str) -> None:
+        if md5 not in self._told:
+            self._told.add(md5)
+            sys.stderr.write(f"waits for another pod, which fetches {md5}\n")
 
     async def _grow(self, file: Growing, store: Store, md5: str, first: memoryview, size: int) -> None:
         run = asyncio.get_running_loop().run_in_executor

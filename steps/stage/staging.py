@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from argosy.steps import pins
-from argosy.steps.cache.faults import Damaged, Fault, Gone
+from argosy.steps.cache.faults import Damaged, Fault, Gone, Unreadable
 from argosy.steps.cache.node_cache import NodeCache
 from argosy.steps.cache.space import Limit
 from argosy.steps.cache.version import Version
@@ -67,7 +67,7 @@ def _found(cache: NodeCache, key: str) -> Staged | None:
     """What the cache has, if it has all of it, whole."""
     try:
         version = cache.found(key)
-    except Damaged:
+    except (Damaged, Unreadable):
         return None
     return Staged(version, 0, version.files) if version else None
 
@@ -81,6 +81,9 @@ def _fetched(cache: NodeCache, key: str, inputs: CacheInput, pin: Pin, part: str
         except Damaged as error:
             sys.stderr.write(f"{error.message}\n")
             damaged = error.faults
+        except Unreadable as error:
+            sys.stderr.write(f"{error.message}\n")
+            cache.discard(key)
         # Only now: a pod that has to fetch nothing needs no library for it.
         from argosy.steps.stage.supply import Supply
 
@@ -94,8 +97,8 @@ def _published(cache: NodeCache, key: str, supply: "Supply", pin: Pin) -> Versio
     version = Version(dataset=pin.dataset, dataset_hash=pin.hash, revision=pin.revision)
     for _ in range(ROUNDS):
         supply.bring(cache, cache.blobs.missing(supply.md5s))
-        supply.require_complete(cache)
         with suppress(Gone):
+            supply.require_complete(cache)
             return cache.publish(key, version, supply.entries, supply.xxh3)
     raise _crowded(key)
 

@@ -114,6 +114,8 @@ def _bytes(path: str, start: int, end: int) -> memoryview:
             raise Wrong("is empty" if start == 0 else f"ends before byte {start}")
         content = memoryview(bytearray(left))
         count = os.preadv(descriptor, [content], start)
+    except IsADirectoryError:
+        raise Wrong("is a folder") from None
     except OSError as error:
         raise Passing(f"it cannot be read: {error.strerror}") from None
     finally:

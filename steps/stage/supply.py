@@ -2,9 +2,11 @@
 
 import sys
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from typing import Self
 
 from argosy.steps.cache.entry import Entry
+from argosy.steps.cache.faults import Gone
 from argosy.steps.cache.node_cache import NodeCache
 from argosy.steps.contracts import CacheInput
 from argosy.steps.errors import data_error
@@ -14,6 +16,9 @@ from argosy.steps.stage.fetch import Wanted, fetch
 from argosy.steps.stage.pace import Pace
 from argosy.steps.stage.store import Store
 from argosy.steps.stage.transfer import Transfer
+
+BLOCK_BYTES = 4096
+"""What a file may take beyond its bytes: its last block is seldom full."""
 
 
 class Supply:
@@ -67,16 +72,19 @@ class Supply:
             return
         wanted = [self._objects[md5] for md5 in md5s]
         size = self._expected(cache, set(md5s))
-        cache.make_room(size or 0, len(wanted), keep=self._objects)
+        cache.make_room((size or 0) + len(wanted) * BLOCK_BYTES, len(wanted), keep=self._objects)
         fetched = fetch(wanted, cache.blobs, self._pace, Transfer(len(wanted), size).report)
         self.fetched_bytes += fetched.bytes
         self.xxh3 |= fetched.xxh3
 
     def require_complete(self, cache: NodeCache) -> None:
-        """All files together have the bytes that DVC's files say. Raises StepError (DATA)."""
+        """All files together have the bytes that DVC's files say. Raises StepError (DATA), Gone."""
         if self._bytes is None:
             return
-        sizes = {md5: cache.blobs.size(md5) for md5 in self._objects}
+        try:
+            sizes = {md5: cache.blobs.size(md5) for md5 in self._objects}
+        except FileNotFoundError:
+            raise Gone(cache.blobs.missing(self._objects)) from None
         size = sum(sizes[entry.md5] for entry in self.entries)
         if size != self._bytes:
             raise data_error(
@@ -84,10 +92,13 @@ class Supply:
             )
 
     def _expected(self, cache: NodeCache, md5s: Collection[str]) -> int | None:
-        """Bytes of the objects that are to be fetched."""
+        """Bytes of the objects that are to be fetched; none: nobody knows, or an eviction has just taken another."""
         if self._bytes is None:
             return None
-        return max(0, self._bytes - sum(cache.blobs.size(entry.md5) for entry in self.entries if entry.md5 not in md5s))
+        with suppress(FileNotFoundError):
+            there = sum(cache.blobs.size(entry.md5) for entry in self.entries if entry.md5 not in md5s)
+            return max(0, self._bytes - there)
+        return None
 
 
 def _size(sources: Sequence[PinnedSource]) -> int | None:

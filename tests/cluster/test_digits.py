@@ -13,6 +13,8 @@ PLACES_AND_TIMES = {
     "record": "repeats the others, times among them",
     "samples-per-second": "how quick the machine was",
     "fetched-bytes": "what the node's cache had already",
+    "hits": "how many files of it",
+    "node": "where it ran",
     "model": "begins with the run's name",
     "model-hash": "torch.export notes in the file where the code lies",
     "version": "the next one of the registry",

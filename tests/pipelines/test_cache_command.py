@@ -46,6 +46,13 @@ def test_another_folder_can_be_named(argosy, tmp_path):
     assert json.loads(argosy("cache", "ls", "--json", "--cache", "elsewhere").stdout)[0]["key"] == "other"
 
 
+@pytest.mark.usefixtures("local")
+def test_modules_in_the_working_directory_do_not_come_before_the_libraries(argosy, project):
+    (project / "pydantic.py").write_text("raise SystemExit('the wrong one')")
+    done = argosy("cache", "ls")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_where_there_is_none_or_more_than_one_that_is_told(argosy, project):
     done = argosy("cache", "ls")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)

@@ -95,6 +95,12 @@ def test_dataset_that_no_dvc_file_names_is_told_with_the_nearest(project):
     ]
 
 
+@pytest.mark.parametrize("path", ["../digits", "data/../../digits", "/data/digits", ".."])
+def test_dataset_outside_of_the_project_is_told_though_it_is_named_like_one_inside(project, path):
+    (problem,) = dataset_problems(f'[{{"path": "{path}"}}]', project)
+    assert str(problem) == f"{path}: leads out of the project; give a path inside it, relative to it"
+
+
 def test_each_of_several_datasets_is_looked_for(project):
     several = [Dataset("data/digits", only=["*.npz"]), Dataset("data/letters"), Dataset("data/marks")]
     assert [one.partition(":")[0] for one in problems(project, dataset=several)] == ["data/letters", "data/marks"]

@@ -88,6 +88,14 @@ def test_the_help_tells_exit_codes_and_completion(argosy):
     assert "_ARGOSY_COMPLETE=bash_source argosy" in told
 
 
+@pytest.mark.parametrize("group", ["cache", "data", "images"])
+def test_a_group_without_a_command_shows_its_help_as_it_is(argosy, group):
+    done = argosy(group)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"Usage: argosy {group} ")
+    assert "argosy: " not in done.stderr
+
+
 def test_the_version_is_the_packages(argosy):
     from importlib.metadata import version
 

@@ -31,6 +31,12 @@ def test_what_cannot_be_packed_is_told_in_a_line_and_nothing_is_written(argosy, 
     assert not (here / "data").exists()
 
 
+def test_modules_in_the_working_directory_do_not_come_before_the_libraries(argosy, here):
+    (here / "pydantic.py").write_text("raise SystemExit('the wrong one')")
+    done = argosy("data", "pack", "2024", "--out", "data")
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize("size", ["0", "much", "-1"])
 @pytest.mark.usefixtures("here")
 def test_a_size_that_is_none_is_refused(size, argosy):

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from argosy.steps import files
 from argosy.steps.contracts import ExitCode
 from argosy.steps.errors import StepError
 from argosy.steps.train.checkpoints import Checkpoints
@@ -56,6 +57,19 @@ def test_the_same_step_may_be_saved_again(checkpoints):
     checkpoints.save(1, {"x": 1})
     checkpoints.save(1, {"x": 2})
     assert checkpoints.load(1) == {"x": 2}
+
+
+def test_what_is_saved_again_is_in_its_place_before_the_old_one_is_removed(checkpoints, monkeypatch):
+    checkpoints.save(1, {"x": 1})
+    remove, seen = files.remove_folder, []
+
+    def removed(folder):
+        seen.append(checkpoints.load(1))
+        remove(folder)
+
+    monkeypatch.setattr(files, "remove_folder", removed)
+    checkpoints.save(1, {"x": 2})
+    assert seen == [{"x": 2}]
 
 
 class Evil:

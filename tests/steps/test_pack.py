@@ -1,5 +1,6 @@
 """Packing: what a reader of the shards gets is what was in the folder; what it would lose is refused."""
 
+import errno
 import hashlib
 import json
 import os
@@ -174,3 +175,15 @@ def test_as_a_pod_it_leaves_a_record_and_names_a_wrong_argument(folder, tmp_path
     done = subprocess.run([*command, "--bytes=0"], check=False, capture_output=True, text=True)
     assert done.returncode == ExitCode.USAGE
     assert done.stderr.startswith("--bytes=0: ")
+
+
+def test_a_folder_that_cannot_be_read_is_named_and_not_passed_over(folder, packed, monkeypatch):
+    raw, scan = folder("a/1.jpg", "b/2.jpg"), os.scandir
+
+    def refuses(path):
+        if str(path).endswith("/b"):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", refuses)  # nothing is refused to root, which tests may be
+    assert refusal(packed, raw, ExitCode.CONFIGURATION).startswith(f"{raw / 'b'}: Permission denied")

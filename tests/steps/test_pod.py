@@ -52,7 +52,7 @@ def raising(error):
 def test_outputs_are_files_named_in_kebab_case_and_the_record_holds_them_all(tmp_path):
     pod.clear(tmp_path / "o")
     assert pod.end(lambda: (StepInput(output=tmp_path / "o"), STAGED)) == ExitCode.OK
-    assert (tmp_path / "o/dataset-hash").read_text() == "0" * 32
+    assert (tmp_path / "o/dataset-hash").read_text() == PIN.hash
     assert (tmp_path / "o/fetched-bytes").read_text() == "0"
     assert json.loads((tmp_path / "o/record.json").read_text()) == STAGED.model_dump(mode="json")
 

@@ -5,7 +5,6 @@ import hashlib
 import json
 import os
 import shutil
-import signal
 import stat
 from types import SimpleNamespace
 
@@ -267,6 +266,15 @@ def test_a_version_that_changed_in_the_cache_is_named_and_made_whole_again(damag
     assert output.files == len(whole)
 
 
+def test_one_damaged_file_is_made_whole_though_the_blobs_of_others_were_taken(stage, data, tmp_path):
+    for blob in (tmp_path / "cache/blobs").glob("*/*"):
+        blob.unlink()
+    overwritten(data / "train-0000.tar")
+    output = stage()
+    assert output.fetched_bytes == (data / "train-0000.tar").stat().st_size
+    assert NodeCache(data.parents[2]).found(data.parent.name)
+
+
 def test_what_is_damaged_in_the_cache_and_gone_from_the_remote_is_no_version(stage, data, objects):
     overwritten(data / "train-0000.tar")
     objects.files["train-0000.tar"].unlink()
@@ -276,6 +284,17 @@ def test_what_is_damaged_in_the_cache_and_gone_from_the_remote_is_no_version(sta
         NodeCache(data.parents[2]).held(data.parent.name),
     ):
         pass
+
+
+@pytest.mark.parametrize("content", [b"", b'{"a": 1}'])
+def test_a_version_whose_own_file_is_damaged_is_staged_anew(content, stage, data, capsys):
+    version = data.parent / "version.json"
+    version.chmod(0o644)
+    version.write_bytes(content)
+    output = stage()
+    assert f"{version}: is no such file" in capsys.readouterr().err
+    assert (output.fetched_bytes, output.hits) == (0, output.files), "its blobs were there"
+    assert stage().hits == output.files
 
 
 def test_a_file_that_only_looks_changed_is_read_and_found_whole(stage, data, capsys):
@@ -306,22 +325,26 @@ def test_two_stages_at_once_both_succeed_and_one_publishes(start_step, project, 
     assert min(fetched) == 0, "one has fetched for both"
 
 
-def test_a_killed_stage_is_finished_by_the_next(start_step, project, tmp_path, datasets, objects):
+def test_a_stage_whose_remote_does_not_answer_any_more_is_ended_by_sigterm(start_step, project, tmp_path, objects):
     fifo = objects.files["train-0001.tar"]
-    content = fifo.read_bytes()
     fifo.unlink()
-    os.mkfifo(fifo)
+    os.mkfifo(fifo)  # which nobody opens: whoever reads it waits for ever
     fields = {"dataset": DATASET, "project": project, "cache": tmp_path / "cache", "output": tmp_path / "out"}
-    process = start_step("stage", **fields)
-    with fifo.open("wb"):  # opens when the stage reads this object
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-    assert nothing_is_left(datasets)
-    fifo.unlink()
-    fifo.write_bytes(content)
-    assert run(StageInput(**fields)).files == 6
-    assert len(list(datasets.iterdir())) == 1
-    assert not list((datasets.parent / "partial").iterdir())
+    with start_step("stage", **fields) as process:
+        assert process.stderr.readline().startswith("staged 1/6 files")
+        process.terminate()
+        try:
+            assert process.wait(timeout=20) == 143
+        finally:
+            process.kill()
+    assert not list((tmp_path / "cache/partial").iterdir())
+
+
+def test_a_folder_in_place_of_an_object_is_told_at_once(stage, objects):
+    path = objects.files["train-0000.tar"]
+    path.unlink()
+    path.mkdir()
+    assert f"train-0000.tar ({path.parent.name}{path.name}): {path} is a folder" in refusal(stage)
 
 
 def test_a_single_file_is_a_dataset_too(stage, project, dvc, datasets):
@@ -330,6 +353,27 @@ def test_a_single_file_is_a_dataset_too(stage, project, dvc, datasets):
     dvc(project, "push", "--quiet")
     output = stage(dataset="labels.csv")
     assert (datasets / output.dataset_hash / "data/labels.csv").read_text() == "a,b\n"
+    assert stage(dataset="labels.csv").fetched_bytes == 0
+
+
+ONE, NAMED, BESIDE = (
+    "{}",
+    '[{{"path": "{}", "name": "x"}}]',
+    '[{{"path": "{}", "name": "x"}}, {{"path": "data/digits"}}]',
+)
+
+
+@pytest.mark.parametrize("asked", [ONE, NAMED, BESIDE], ids=["one", "named", "beside"])
+def test_two_single_files_of_the_same_bytes_each_keep_their_name(asked, stage, project, dvc, datasets):
+    """DVC's hash of a file does not know the file's name."""
+    found = []
+    for name in ("labels.csv", "renamed.csv"):
+        (project / name).write_text("a,b\n")
+        dvc(project, "add", "--quiet", name)
+        dvc(project, "push", "--quiet")
+        data = datasets / stage(dataset=asked.format(name)).dataset_hash / "data"
+        found.append([path.name for path in data.rglob("*.csv")])
+    assert found == [["labels.csv"], ["renamed.csv"]]
 
 
 @pytest.mark.parametrize(
@@ -384,6 +428,13 @@ def test_the_remedy_names_the_folder_that_lacks_the_right_and_not_the_one_above(
     monkeypatch.setattr(cache_rights.Path, "mkdir", refuses)
     message = refusal(stage, ExitCode.CONFIGURATION, node_folder="/mnt/nvme")
     assert f"install -d -o {os.geteuid()} -g {os.getegid()} /mnt/nvme/datasets`" in message
+
+
+@pytest.mark.parametrize("name", ["file", "file/below"])
+def test_a_cache_that_is_no_folder_is_told(name, stage, tmp_path):
+    (tmp_path / "file").touch()
+    cache = tmp_path / name
+    assert refusal(stage, ExitCode.CONFIGURATION, cache=cache).startswith(f"{cache}/datasets: is no folder")
 
 
 def test_a_cache_that_is_mounted_read_only_is_told(stage, monkeypatch):
@@ -459,15 +510,19 @@ def test_each_node_gets_its_part_of_the_training_shards(stage, ensure, datasets)
     assert "test-0000.tar" in parts[0] & parts[1]
 
 
-def test_what_is_evicted_while_it_is_staged_is_fetched_again(stage, tmp_path, monkeypatch):
+@pytest.mark.parametrize("is_counted", [True, False])
+def test_what_is_evicted_while_it_is_staged_is_fetched_again(is_counted, stage, tmp_path, monkeypatch):
     """Another pod makes room between the last byte of this one and its publication, once."""
     complete, evictions = supply.Supply.require_complete, []
 
     def evicts(self, cache):
-        complete(self, cache)
+        if is_counted:
+            complete(self, cache)
         if not evictions:
             evictions.append(self.entries[0].md5)
             cache.blobs.path(self.entries[0].md5).unlink()
+        if not is_counted:
+            complete(self, cache)
 
     monkeypatch.setattr(supply.Supply, "require_complete", evicts)
     output = stage()

@@ -21,9 +21,9 @@ def refusal(model, words):
 
 
 def test_text_is_decoded_by_the_type_of_its_field():
-    inputs = arguments.parsed(StageInput, [*STAGE, r'--revision=json:"\u007b{x}}"', "--expect=null"])
+    inputs = arguments.parsed(StageInput, [*STAGE, r'--revision=json:"\u007b{x}}"', "--connections=8"])
     assert inputs.revision == "{{x}}"
-    assert inputs.expect is None
+    assert inputs.connections == 8
 
 
 def test_a_value_may_hold_equals_signs_and_be_empty():
@@ -45,9 +45,11 @@ def test_a_dict_of_models_is_filled_key_by_key():
     words = [
         *("--output=o", "--registry=r", "--alias=a", "--tracking-uri=t", "--models=m", "--model=m", "--model-hash=h"),
         *("--run=r", "--run-uid=u", "--dataset=d", f"--dataset-hash={'0' * 32}", "--task=t:T", "--image=i"),
-        *("--parameters=[]", f"--verdicts.accuracy-gate={verdict}"),
+        *("--parameters=[]", f"--verdicts.accuracy-gate={verdict}", "--folder=null"),
     ]
-    assert arguments.parsed(PublishInput, words).verdicts["accuracy-gate"].bound == 1
+    inputs = arguments.parsed(PublishInput, words)
+    assert inputs.verdicts["accuracy-gate"].bound == 1
+    assert inputs.folder is None
 
 
 @pytest.mark.parametrize(
@@ -58,7 +60,7 @@ def test_a_dict_of_models_is_filled_key_by_key():
         ("--revision", "--revision: has no value; write --revision=VALUE, in one word"),
         ("--cache=d", "--cache: is given twice; leave one"),
         ("--revision.x=1", "--revision.x: is not of the form --revision=VALUE"),
-        ("--expect=zz", "--expect=zz: string should match pattern"),
+        ("--connections=0", "--connections=0: input should be greater than or equal to 1"),
     ],
 )
 def test_a_wrong_word_is_named_with_its_remedy(word, line):

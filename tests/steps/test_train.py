@@ -4,6 +4,8 @@ import os
 import re
 import select
 import signal
+import subprocess
+import sys
 import time
 from types import SimpleNamespace
 
@@ -12,7 +14,8 @@ import pytest
 import torch
 
 from argosy.steps import exported_model
-from argosy.steps.contracts import ExitCode, TrainOutput
+from argosy.steps.contracts import ExitCode, StageInput, TrainOutput
+from argosy.steps.stage import step as stage_step
 
 BOOM = """
 import os
@@ -140,6 +143,42 @@ def test_sigterm_leaves_a_checkpoint_and_the_resumed_training_is_equal_bit_for_b
     assert resumed.exit_code == 0, resumed.stderr
     assert 0 < record(arguments["output"]).resumed_at_step < 400
     assert record(arguments["output"]).model_hash == trained.output.model_hash
+
+
+def test_a_checkpoint_of_other_data_is_refused_with_both_hashes(begun, arguments, staged, first_project, run_step):
+    begun.process.send_signal(signal.SIGTERM)
+    begun.process.communicate(timeout=60)
+    (arguments["models"] / "r/recipe.json").unlink()  # which would be the first to say so
+    asked = '[{"path": "data/digits", "only": ["*.tar"]}]'
+    fields = {"dataset": asked, "project": first_project, "cache": staged.cache, "output": arguments["output"]}
+    other = stage_step.run(StageInput(**fields)).dataset_hash
+    refused = run_step("train", **{**arguments, "dataset-hash": other})
+    assert refused.exit_code == ExitCode.CONFIGURATION, refused.stderr
+    assert f"was trained on data {staged.dataset_hash} and not {other}; give another --run" in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+RANK = """
+import os, sys
+from argosy.steps.errors import StepError
+from argosy.steps.train import world
+with world.joined(gpus=False) as ranks:
+    try:
+        ranks.refuse_other_data(sys.argv[1 + ranks.rank])
+    except StepError as error:
+        sys.stderr.write(f"{int(error.exit_code)} {error.message}\\n")
+"""
+
+
+@pytest.mark.parametrize("second", ["1" * 32, "2" * 32])
+def test_ranks_that_have_different_data_are_all_refused_with_every_hash(second, tmp_path):
+    (tmp_path / "rank.py").write_text(RANK)
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    words = [*torchrun, str(tmp_path / "rank.py"), f"{'1' * 32}.dir", second]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True)
+    told = [line for line in done.stderr.splitlines() if "different data" in line]
+    each = f"78 ranks have different data: rank 0 {'1' * 32}, rank 1 {second}; give each the same --dataset-hash"
+    assert told == ([] if second == "1" * 32 else [each] * 2)
 
 
 @pytest.mark.parametrize("victim", ["rank", "torchrun", "supervisor"])

@@ -45,20 +45,38 @@ def pin(workflow):
     return text and Pin.model_validate_json(values.decode(text, str))
 
 
+def pinned(workflow):
+    """The hash of its one dataset."""
+    (source,) = pin(workflow).sources
+    return source.hash
+
+
 def test_a_run_arrives_with_the_data_of_its_commit(argosy, argo, data, git):
     md5 = data(b"first")
     done = argosy("submit", "greeting.yaml")
     assert (done.returncode, done.stderr) == (0, "")
     (made,) = created(argo)
-    assert (pin(made).hash, pin(made).revision) == (md5, git("rev-parse", "HEAD"))
+    assert (pinned(made), pin(made).revision) == (md5, git("rev-parse", "HEAD"))
     assert argosy("submit", "greeting.yaml").run == done.run
+
+
+def test_whoever_submits_a_commit_gets_the_same_run_however_their_machine_reaches_the_data(argosy, argo, data, project):
+    data(b"first")
+    first = argosy("submit", "greeting.yaml")
+    (project / ".git/info/exclude").write_text(".dvc/config.local\n")
+    (project / ".dvc/config.local").write_text("['remote \"store\"']\n    url = ../elsewhere\n")
+    second = argosy("submit", "greeting.yaml")
+    assert (first.run, len(created(argo))) == (second.run, 1)
+    argosy("submit", "greeting.yaml", "--again")
+    before, after = (pin(made).sources[0].remote.url for made in created(argo))
+    assert (before, after) == ("store", "elsewhere")
 
 
 def test_the_data_of_another_commit_is_that_commits(argosy, argo, data):
     first, second = data(b"first"), data(b"second")
     for revision in ("HEAD~1", "HEAD"):
         assert argosy("submit", "greeting.yaml", "-p", f"revision={revision}").returncode == 0
-    assert [pin(made).hash for made in created(argo)] == [first, second]
+    assert [pinned(made) for made in created(argo)] == [first, second]
 
 
 def test_the_data_is_that_of_the_commit_whose_image_is_recorded(argosy, argo, data, project, git):
@@ -69,7 +87,7 @@ def test_the_data_is_that_of_the_commit_whose_image_is_recorded(argosy, argo, da
     git("commit", "-q", "-m", "Record the image")
     assert argosy("submit", "greeting.yaml").returncode == 0
     (made,) = created(argo)
-    assert (pin(made).hash, pin(made).revision) == (md5, commit)
+    assert (pinned(made), pin(made).revision) == (md5, commit)
 
 
 def test_the_data_of_a_commit_that_is_not_known_here_is_left_to_the_first_pod(argosy, argo, data):

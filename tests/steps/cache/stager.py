@@ -6,6 +6,7 @@ Its data is made up: FILES small files, and a large one that goes through a part
 import hashlib
 import os
 import sys
+import time
 from pathlib import Path
 
 from argosy.steps.cache.entry import Entry
@@ -43,11 +44,16 @@ def fetch(cache, made, fetched):
             fetched(md5)
             cache.blobs.add(md5, content)
             continue
-        with cache.blobs.partial(md5) as path:
-            if not cache.blobs.has(md5):
-                fetched(md5)
-                path.write_bytes(content)
-                cache.blobs.adopt(md5, path)
+        while not cache.blobs.has(md5):
+            with cache.blobs.partial(md5) as path:
+                if path is None:
+                    sys.stderr.write("waits\n")
+                    sys.stderr.flush()
+                    time.sleep(0.01)
+                elif not cache.blobs.has(md5):
+                    fetched(md5)
+                    path.write_bytes(content)
+                    cache.blobs.adopt(md5, path)
 
 
 def main(cache, key, files, log):

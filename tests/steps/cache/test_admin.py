@@ -114,6 +114,32 @@ def test_prune_removes_what_nobody_uses(node, admin):
     assert node.leftovers() == []
 
 
+def test_prune_removes_what_a_stage_that_failed_has_left(node, admin):
+    node.stage()
+    node.cache.blobs.add("d3b07384d113edec49eaa6238ad5ff00", b"foo")
+    node.cache.blobs.close()
+    assert admin("prune", "--all-unused")[1]["freed_files"] == 1
+
+
+@pytest.mark.parametrize("name", ["version.json", "index.json"])
+@pytest.mark.parametrize("command", ["ls", "verify", "doctor"])
+def test_a_view_with_a_folder_in_place_of_its_own_file_ends_no_command_in_a_traceback(name, command, node, admin):
+    node.stage()
+    node.view().chmod(0o755)
+    (node.view() / name).unlink()
+    (node.view() / name).mkdir()
+    admin(command)
+
+
+def test_prune_works_in_a_cache_that_has_lost_its_empty_folders(node, admin):
+    node.stage()
+    node.used("k", hours_ago=9)
+    for name in ("locks", "partial", "trash"):
+        (node.root / name).rmdir()
+    assert admin("prune", "--all-unused")[0] == ExitCode.OK
+    assert node.views() == set()
+
+
 def test_prune_where_locks_do_not_work_removes_nothing(node, admin, monkeypatch):
     node.stage()
     node.used("k", hours_ago=9)

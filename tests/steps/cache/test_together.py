@@ -9,6 +9,7 @@ import runpy
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -149,7 +150,7 @@ def test_a_large_blob_is_written_by_one_at_a_time_who_goes_on_with_what_is_there
     with node.cache.blobs.partial(md5) as path:
         path.write_bytes(large[:1000])
         process = stager(node.root, "0-x", 0, tmp_path / "log")
-        assert "which fetches" in process.stderr.readline()
+        assert process.stderr.readline() == "waits\n"
         path.write_bytes(large)
         node.cache.blobs.adopt(md5, path)
     process.communicate(timeout=30)
@@ -238,6 +239,37 @@ def test_a_stage_killed_in_the_middle_leaves_a_folder_that_the_next_removes_but_
     with enter:
         assert not any(path.exists() for path in dead)
         assert alive.exists()
+
+
+def test_nobody_works_in_a_folder_that_a_sweeper_has_just_taken(node, monkeypatch):
+    """Between the making of the folder and its lock another stage takes it for a leftover, and then removes it."""
+    node.begin()
+    make, sweepers = Path.mkdir, []
+
+    def made_and_taken(self, *words, **named):
+        make(self, *words, **named)
+        if self.parent.name == "partial" and not sweepers:
+            lock = os.open(self, os.O_RDONLY)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            sweepers.append(threading.Timer(0.2, lambda: (self.rename(node.root / "trash/swept"), os.close(lock))))
+            sweepers[0].start()
+
+    monkeypatch.setattr(Path, "mkdir", made_and_taken)
+    node.cache.blobs.add(hashlib.md5(b"x").hexdigest(), b"x")
+    sweepers[0].join()
+    assert node.blob(b"x").read_bytes() == b"x"
+    assert locks.is_held(node.cache.blobs.workplace.new().parent)
+    node.cache.blobs.close()
+
+
+@pytest.mark.parametrize(("hours", "stays"), [(2, True), (25, False)])
+def test_where_no_locks_work_what_somebody_may_still_write_is_kept_for_a_day(hours, stays, node, monkeypatch):
+    node.begin()
+    monkeypatch.setattr(fcntl, "flock", lambda *_: None)
+    folder = NodeCache(node.root).blobs.workplace.new().parent
+    os.utime(folder, (time.time() - 3600 * hours,) * 2)
+    with node.cache.staging("k"):
+        assert folder.exists() == stays
 
 
 @pytest.mark.parametrize(("hours", "stays"), [(1, True), (23, True), (25, False)])

@@ -171,6 +171,27 @@ def test_a_damaged_view_is_repaired_file_by_file(damage, writable):
     assert {stat.S_IMODE(path.stat().st_mode) for path in (writable.data(), writable.data() / "train")} == {0o555}
 
 
+def test_a_file_that_its_disk_cannot_read_any_more_has_other_bytes(node, monkeypatch):
+    node.stage()
+    bad = node.data() / "train/0.tar"
+    os.utime(bad)
+    opens = type(bad).open
+
+    class BadSector:
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            pass
+
+        def readinto(self, _):
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(type(bad), "open", lambda self, *a, **k: BadSector() if self == bad else opens(self, *a, **k))
+    with pytest.raises(Damaged, match=r"train/0\.tar has other bytes"):
+        node.cache.found("k")
+
+
 def test_a_damaged_blob_leaves_the_cache_and_a_repair_without_it_says_what_to_fetch(writable):
     overwritten(writable.data() / "train/0.tar")
     with pytest.raises(Damaged) as caught:
@@ -238,7 +259,7 @@ def test_a_view_whose_own_files_cannot_be_read_is_told_with_file_and_remedy(name
     os.utime(node.data() / "labels.csv")
     message = refusal(ExitCode.DATA, node.cache.found, "k")
     assert message.startswith(f"{node.view() / name}: ")
-    assert f"remove {node.view()}" in message
+    assert message.endswith("stage its data again: the version is then replaced")
 
 
 def test_another_layout_than_this_one_is_refused_naming_the_file(node):
