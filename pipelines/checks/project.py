@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from importlib.machinery import ModuleSpec
 from pathlib import Path, PurePosixPath
 
-from pydantic import ValidationError
-
 from argosy.pipelines import names
 from argosy.pipelines.calls import COMMAND
 from argosy.pipelines.checks.view import Json, View, parameters
@@ -21,7 +19,6 @@ from argosy.steps.contracts import Step
 _OUT = re.compile(r"^\s*(?:- )?path: *['\"]?([^'\"\n]+)", re.MULTILINE)
 """A path in a DVC file; those of dependencies are among them, which errs on the side of running."""
 
-_LIST = '[{"path": "data/train", "only": ["*.tar"]}, {"path": "data/test"}]'
 
 _WHOLE_TAG = re.compile(r"\{\{(inputs|workflow)\.parameters\.([-\w]+)\}\}")
 
@@ -37,10 +34,6 @@ def dataset_problems(text: str, project: Path) -> Iterator[Problem]:
     """Why DVC's files of a project cannot say what the datasets of a parameter are."""
     try:
         sources = pins.sources(str(values.decode(text, str)))
-    except ValidationError as error:
-        where = ".".join(map(str, error.errors()[0]["loc"]))
-        what = f"{where}: {error.errors()[0]['msg']}" if where else error.errors()[0]["msg"]
-        yield Problem(excerpt(text), f"is no list of datasets: {what}", f"write a path, or {_LIST}")
     except ValueError as error:
         what, _, remedy = str(error).partition("; ")
         yield Problem(excerpt(text), what, remedy)
@@ -68,6 +61,10 @@ def _dataset_problem(dataset: str, project: Path) -> Problem | None:
         recorded += _OUT.findall(text)
     if PurePosixPath(dataset).name in {PurePosixPath(path).name for path in recorded}:
         return None
+    if (project / f"{normal}.dvc").is_file():
+        return Problem(f"{normal}.dvc", "records no such dataset", f"write it anew: `dvc add {normal}`")
+    parent = PurePosixPath(normal).parent
+    recorded += sorted(str(parent / file.stem) for file in (project / parent).glob("*.dvc") if file.is_file())
     known = f"DVC has {', '.join(recorded)}" if recorded else "name it in dvc.yaml, or run `dvc add`"
     return Problem(dataset, f"no DVC file in {project} names it", names.suggestion(dataset, recorded, known))
 

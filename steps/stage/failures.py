@@ -138,4 +138,5 @@ def _of_silence(text: str) -> StoreFailure:
         return Refused("it cannot be asked as it is configured")
     details = [next(filter(None, found)) for found in _DETAIL.findall(text)]
     reasons = {"Timeout": "no answer in time", "Interrupted": "its answer was cut short"}
-    return Passing(f"{reasons.get(kind[1], 'no answer')}{''.join(f': {detail}' for detail in details)}")
+    told = [reasons[kind[1]]] if kind[1] in reasons else []
+    return Passing(": ".join([*told, *details]) or "no answer")

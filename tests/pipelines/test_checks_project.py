@@ -106,15 +106,29 @@ def test_each_of_several_datasets_is_looked_for(project):
     assert [one.partition(":")[0] for one in problems(project, dataset=several)] == ["data/letters", "data/marks"]
 
 
+def test_a_dvc_file_that_records_nothing_of_its_name_is_named(project):
+    (project / "data").mkdir()
+    (project / "data/odd.dvc").write_text("outs: 5\n")
+    (problem,) = dataset_problems("data/odd", project)
+    assert str(problem).startswith("data/odd.dvc: records no such dataset; write it anew: `dvc add data/odd`")
+
+
+def test_datasets_that_are_tracked_one_by_one_are_suggested_too(project):
+    (project / "data").mkdir()
+    (project / "data/irises.dvc").write_text("outs:\n- path: irises\n")
+    (problem,) = dataset_problems("data/irisse", project)
+    assert "did you mean data/irises?" in str(problem)
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         (
             '[{"path": "data/digits"}, {"pth": "x"}]',
-            "is no list of datasets: 1.path: Field required; write a path, or [{",
+            "[1].path: is missing; write a path, or a list such as [{",
         ),
-        ('["data/digits"', "is no list of datasets: Invalid JSON"),
-        ("[]", "is no list of datasets: Tuple should have at least 1 item"),
+        ('["data/digits"', "invalid JSON"),
+        ("[]", "is empty; write a path"),
         ('[{"path": "a/x"}, {"path": "b/x"}]', "several datasets are named 'x'; give each a name of its own"),
     ],
 )

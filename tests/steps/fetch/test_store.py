@@ -128,7 +128,7 @@ def test_a_store_that_ignores_ranges_is_not_taken_for_right(opened):
 def test_a_server_that_is_not_there_is_a_temporary_failure_that_says_so(opened, monkeypatch):
     monkeypatch.setattr(pace, "LONGEST_WAIT_SECONDS", 0.01)
     remote = opened(env=keys(f"http://127.0.0.1:{free_port()}"))
-    with pytest.raises(StepError, match="does not answer: no answer: tcp connect error: Connection refused") as caught:
+    with pytest.raises(StepError, match="does not answer: tcp connect error: Connection refused") as caught:
         reading.whole(remote, "data", f"{MD5}.dir")
     assert caught.value.exit_code == ExitCode.TEMPORARY
 
