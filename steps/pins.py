@@ -67,11 +67,17 @@ def _said(detail: ErrorDetails) -> str:
     return _SAID.get(detail["type"], detail["msg"][:1].lower() + detail["msg"][1:])
 
 
+FOLDER = "file://localhost"
+"""Before an absolute path. A path alone would be one of the pod's own to whoever runs pods as processes."""
+
+
 class Remote(Contract):
     """Where a DVC remote keeps its objects. Keys and tokens are no part of it: the environment holds them."""
 
     name: str = Field(description="the remote's name in DVC's configuration")
-    url: str = Field(description="s3://, gs:// or azure:// and bucket and prefix, or a folder relative to the project")
+    url: str = Field(
+        description="s3://, gs:// or azure:// and bucket and prefix; file://localhost and path, or path in project"
+    )
     endpoint: str = Field(default="", description="address of an S3-compatible server; the environment's comes first")
     region: str = Field(default="", description="S3 region; the environment's comes first")
     account: str = Field(default="", description="Azure storage account; the environment's comes first")

@@ -15,7 +15,7 @@ import platformdirs
 from configobj import ConfigObj, ConfigObjError  # type: ignore[import-untyped] # configobj has no types
 
 from argosy.steps.errors import configuration_error
-from argosy.steps.pins import Remote
+from argosy.steps.pins import FOLDER, Remote
 from argosy.steps.stage.source import Source
 
 CONFIG = ".dvc/config"
@@ -69,7 +69,7 @@ class Remotes:
         url, endpoint = options["url"], str(options.get("endpointurl", ""))
         parts = _split(name, url)
         if not _URL.match(url):
-            return Remote(name=name, url=os.path.relpath(url, self._project))
+            return Remote(name=name, url=self._folder(url))
         if parts.scheme not in STORES or not parts.netloc:
             _refuse(name, f"is of kind {parts.scheme}://, which argosy cannot read; {READABLE}")
         return Remote(
@@ -79,6 +79,12 @@ class Remotes:
             region=str(options.get("region", "")),
             account=str(options.get("account_name", "")),
         )
+
+    def _folder(self, path: str) -> str:
+        """A folder within the project moves with it, to wherever a pod finds the project; any other stays."""
+        inside = os.path.relpath(path, self._project)
+        outside = inside == os.pardir or inside.startswith(f"{os.pardir}{os.sep}")
+        return FOLDER + os.path.normpath(self._project.absolute() / path) if outside else inside
 
     def options(self, name: str, referring: tuple[str, ...] = ()) -> Options:
         """All that is configured for a remote, with what it has from one that its url refers to.

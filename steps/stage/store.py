@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from argosy.steps.errors import configuration_error
-from argosy.steps.pins import Remote
+from argosy.steps.pins import FOLDER, Remote
 from argosy.steps.stage import failures
 from argosy.steps.stage.failures import Denied, Missing, Passing, Wrong
 
@@ -45,11 +45,11 @@ def opened(remote: Remote, project: Path) -> Store:
 
     Raises StepError (CONFIGURATION): no such folder, no credentials, no such kind of remote.
     """
-    if "://" in remote.url:
+    if "://" in remote.url and not remote.url.startswith(FOLDER):
         from argosy.steps.stage import clients
 
         return Bucket(remote, clients.client(remote, project, OBJECTS), clients.remedy(remote))
-    folder = project / remote.url
+    folder = project / remote.url.removeprefix(FOLDER)
     if not folder.is_dir():
         raise configuration_error(f"DVC remote {remote.name}: {folder} is no folder; mount it, or name another remote")
     return Folder(remote.name, folder / OBJECTS)

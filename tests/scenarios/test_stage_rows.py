@@ -20,6 +20,7 @@ from argosy.steps.digits_hyperparameters import DigitsHyperparameters
 from argosy.steps.errors import StepError
 from argosy.steps.pack import grouping
 from argosy.steps.stage import step
+from argosy.steps.stage.supply import BLOCK_BYTES
 
 DATASET = "data/set"
 FILES = {"a.bin": b"a" * 5000, "b/b.bin": b"b" * 3000, "empty": b""}
@@ -171,13 +172,14 @@ def test_s8_conflict_markers_are_refused_with_their_line_before_any_pod_starts(c
 def test_s11_one_byte_too_few_is_refused_before_the_first_is_fetched_and_told_with_need_and_free(
     lacking, project, monkeypatch
 ):
-    free = Space(8000 - lacking, 1000)
+    need = 8000 + 3 * BLOCK_BYTES
+    free = Space(need - lacking, 1000)
     monkeypatch.setattr(Disk, "of", lambda _: Disk(Space(), free))  # of which none is kept in reserve
     if not lacking:
         assert project.stage().bytes == 8000
         return
     told = project.refusal(ExitCode.CONFIGURATION)
-    assert told.startswith(f"{project.cache}: needs 8,000 bytes and 3 files; its disk has 7,999 bytes and ")
+    assert told.startswith(f"{project.cache}: needs {need:,} bytes and 3 files; its disk has {need - 1:,} bytes and ")
     assert not [path for path in (project.cache / "blobs").rglob("*") if path.is_file()]
 
 

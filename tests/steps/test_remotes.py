@@ -3,6 +3,7 @@
 import itertools
 import os
 import shutil
+from pathlib import Path
 
 import pytest
 from dvc.config import Config
@@ -10,7 +11,7 @@ from dvc.fs import get_cloud_fs, get_fs_config
 
 from argosy.steps.contracts import ExitCode
 from argosy.steps.errors import StepError
-from argosy.steps.pins import Pin, PinnedSource
+from argosy.steps.pins import FOLDER, Pin, PinnedSource
 from argosy.steps.stage.remotes import SECRETS, Remotes, secrets
 from argosy.steps.stage.source import Source
 
@@ -93,15 +94,18 @@ def test_each_file_shadows_those_before_it_option_by_option_as_with_dvc(named, p
     ["../../store", "store", "..", "/srv/store", "../a b/ü", "~/store", "sub/../store/", "remote://base/x/y"],
 )  # fmt: skip
 @pytest.mark.parametrize("level", ["global", "repo", "local"])
-def test_a_folder_is_the_one_that_dvc_uses_and_is_written_relative_to_the_project(
+def test_a_folder_is_the_one_that_dvc_uses_and_is_absolute_unless_it_is_in_the_project(
     url, level, project, configure, remote
 ):
     configure(core("store") + section("Base", url="../../base") + section("store", url=url), level)
     config = Config(dvc_dir=str(project / ".dvc"))
     _, _, theirs = get_cloud_fs(config, name="store")
     ours = remote()
-    assert not ours.url.startswith("/")
-    assert os.path.normpath(project / ours.url) == os.path.normpath(theirs)
+    path = ours.url.removeprefix(FOLDER)
+    assert os.path.normpath(project / path) == os.path.normpath(theirs)
+    is_inside = Path(os.path.normpath(theirs)).is_relative_to(project)
+    assert ours.url.startswith(FOLDER) == (not is_inside), "nothing else is safe from the local runner"
+    assert Path(path).is_absolute() == (not is_inside)
 
 
 @pytest.mark.parametrize(

@@ -33,11 +33,11 @@ CONFIG = """
 [core]
     remote = store
 ['remote "store"']
-    url = ../../store
+    url = ../store
 ['remote "other"']
     url = s3://bucket/prefix
 """
-STORE = Remote(name="store", url="../store")
+STORE = Remote(name="store", url="store")
 OTHER = Remote(name="other", url="s3://bucket/prefix")
 
 
