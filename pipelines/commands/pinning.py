@@ -39,7 +39,7 @@ def pinned(document: "Json", project: Path) -> dict[str, str]:
     from argosy.pipelines.commands.submission import REVISION, is_argosys, value_of
 
     dataset, revision, pin = (value_of(document, name) for name in (DATASET, REVISION, PIN))
-    if not (is_argosys(document) and _stages(document)) or dataset is None or revision is None or pin is None:
+    if not is_argosys(document) or dataset is None or revision is None or pin is None:
         return {}
     if not dataset:
         raise Mistake(f"parameter {DATASET!r}: is empty; give the path that dvc.lock or a .dvc file names")
@@ -52,14 +52,6 @@ def pinned(document: "Json", project: Path) -> dict[str, str]:
     except UnpinnedError as reason:
         click.echo(f"the data was not looked at: {reason}; the first pod finds it", err=True)
         return {}
-
-
-def _stages(document: "Json") -> bool:
-    """Whether any of its pods stages data: an edited manifest may do something else."""
-    from argosy.steps.contracts import Step
-
-    containers = (one.get("container") or {} for one in document["spec"].get("templates") or [])
-    return any((one.get("args") or [""])[0] == Step.STAGE for one in containers)
 
 
 def _refuse_another(pin: str, dataset: str, revision: str) -> None:
