@@ -7,8 +7,8 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, model_validator
 
 from argosy.pipelines.nouns import Noun
+from argosy.steps import base
 
-_WILDCARD = re.compile(r"\*\*/|\*\*|\*|\?")
 _UNUSABLE = re.compile(r"[\x00-\x1f\x7f\\^\[\]{}!~:\"]")
 """What git forbids in a branch's name, and what other tools give a meaning of their own in a pattern."""
 
@@ -62,16 +62,4 @@ class OnPush(Noun):
 
 def expression(patterns: Sequence[str]) -> str:
     """A regular expression, of Go's and Python's alike, that one of the patterns fits from end to end."""
-    return f"({'|'.join(map(_expression, patterns))})"
-
-
-def _expression(pattern: str) -> str:
-    wildcards = {"**/": "(.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    names = _WILDCARD.split(pattern)
-    marks = [wildcards[mark] for mark in _WILDCARD.findall(pattern)]
-    return "".join(_literal(name) + mark for name, mark in zip(names, [*marks, ""], strict=True))
-
-
-def _literal(text: str) -> str:
-    """A class of one character in place of a backslash, which another language's quotes would need to escape."""
-    return re.sub(r"[.$|()+]", lambda found: f"[{found.group()}]", text)
+    return f"({'|'.join(map(base.expression, patterns))})"

@@ -1,5 +1,6 @@
 """What every contract is made of: a frozen model that refuses unknown fields, and the texts that several have."""
 
+import re
 from collections.abc import Callable
 from typing import Annotated
 
@@ -25,3 +26,23 @@ def checked_by(read: Callable[[str], object], *, unless_empty: bool = False) -> 
         return text
 
     return check
+
+
+_MARKS = {"**/": "(.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+_MARK = re.compile(r"\*\*/|\*\*|\*|\?")
+
+
+def expression(pattern: str) -> str:
+    """A regular expression, of Go's and Python's alike, for a path or a branch from end to end.
+
+    `*` is text without a slash, `**` any text, `**/` folders or none, `?` a character but a slash.
+    """
+    names, marks = _MARK.split(pattern), [*_MARK.findall(pattern), ""]
+    return "".join(_literal(name) + _MARKS.get(mark, "") for name, mark in zip(names, marks, strict=True))
+
+
+def _literal(text: str) -> str:
+    """A class of one character in place of a backslash, which another language's quotes would need to escape; but for
+    those that mean something within a class, too.
+    """
+    return re.sub(r"[.$|()+{}]|([][\\^])", lambda found: f"\\{found[1]}" if found[1] else f"[{found[0]}]", text)

@@ -100,17 +100,22 @@ class CodeOutput(StepOutput):
 # ---------------------------------------------------------------------------------------------- data
 
 
-class ResolveInput(StepInput):
-    """Datasets at a revision, to be pinned where git is: when a run is submitted."""
+class AskedFor(Contract):
+    """Datasets at a revision, as whoever starts a run names them."""
 
     dataset: str = Field(min_length=1, description="path that dvc.lock or a .dvc file names, or a JSON list of sources")
     revision: str = Field(
         default="",
         description="git revision whose dvc.lock counts; empty, or ending in -dirty: the project's files as they are",
     )
-    project: Path = Field(description="folder of the project: its git repository and DVC configuration")
 
     _names_datasets = field_validator("dataset")(checked_by(sources))
+
+
+class ResolveInput(AskedFor, StepInput):
+    """Datasets at a revision, to be pinned where git is: when a run is submitted."""
+
+    project: Path = Field(description="folder of the project: its git repository and DVC configuration")
 
 
 class ResolveOutput(StepOutput):
@@ -133,19 +138,13 @@ class CacheInput(StepInput):
     bytes_per_second: int = Field(default=0, ge=0, description="most bytes fetched in a second; 0: no limit")
 
 
-class StageInput(CacheInput):
+class StageInput(AskedFor, CacheInput):
     """A run's data, to be laid out read-only in the node's cache."""
 
-    dataset: str = Field(min_length=1, description="path that dvc.lock or a .dvc file names, or a JSON list of sources")
-    revision: str = Field(
-        default="",
-        description="git revision whose dvc.lock counts; empty, or ending in -dirty: the project's files as they are",
-    )
     dataset_pin: str = Field(
         default="", description="what `resolve` found for this dataset and revision; empty: it is found here"
     )
 
-    _names_datasets = field_validator("dataset")(checked_by(sources))
     _is_a_pin = field_validator("dataset_pin")(checked_by(Pin.model_validate_json, unless_empty=True))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from argosy.steps.cache import boot, building, durability, eviction, hashing, locks, trash
 from argosy.steps.cache.blobs import Blobs
 from argosy.steps.cache.entry import Entry
-from argosy.steps.cache.faults import Damaged, Fault, Gone
+from argosy.steps.cache.faults import Fault
 from argosy.steps.cache.layout import Layout
 from argosy.steps.cache.rights import FULL, require_writable
 from argosy.steps.cache.space import Disk, Limit, Space
@@ -17,8 +17,6 @@ from argosy.steps.cache.version import Version
 from argosy.steps.cache.view import View, views
 from argosy.steps.errors import StepError, configuration_error
 from argosy.steps.files import sync_folder
-
-__all__ = ["Damaged", "Fault", "Gone", "Limit", "NodeCache"]
 
 
 class NodeCache:
@@ -97,7 +95,7 @@ class NodeCache:
                 raise
             if there := self.found(key):
                 return there
-            trash.remove(self._view(key).folder, self._layout)  # no view
+            self.discard(key)  # no view
             view.folder.rename(self._view(key).folder)
         self._view(key).folder.chmod(0o555)  # only now: rename(2) needs the right to write to it
         sync_folder(self._layout.datasets)

@@ -1,7 +1,6 @@
 """Brings objects out of stores into the node's cache. Nothing becomes a blob that has not the md5 it is named by."""
 
 import asyncio
-import errno
 import hashlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -10,17 +9,16 @@ from dataclasses import dataclass, field
 import xxhash
 
 from argosy.steps.cache.blobs import Blobs
+from argosy.steps.cache.rights import FULL
 from argosy.steps.errors import StepError, configuration_error
 from argosy.steps.stage import complaints, loop
 from argosy.steps.stage.complaints import Lack
 from argosy.steps.stage.failures import Denied, ObjectFailure, StoreFailure, Wrong
-from argosy.steps.stage.pace import Pace, together
+from argosy.steps.stage.pace import TIMES, Pace, together
 from argosy.steps.stage.parts import Parts
 from argosy.steps.stage.store import Store
 
 EMPTY = hashlib.md5(b"", usedforsecurity=False).hexdigest()
-TIMES = 4
-"""How often an object is fetched whose bytes are other ones."""
 INLINE_BYTES = 128 << 10
 """Up to here it costs more to hand an object to a thread than to hash and write it."""
 LARGE_AT_ONCE = 8
@@ -58,7 +56,7 @@ def fetch(wanted: Sequence[Wanted], blobs: Blobs, pace: Pace, report: Report) ->
     try:
         return loop.run(_Fetching(blobs, pace, report).everything(unique.values()))
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        if error.errno not in FULL:
             raise
         raise configuration_error(f"{blobs.path(EMPTY).parents[2]}: the disk is full; make room there") from None
 

@@ -15,6 +15,9 @@ FIRST_SHARE = 0.25
 """Of the bytes in flight: for first answers, whose sizes nobody knows before."""
 
 ATTEMPTS = 10
+"""How often a store is asked that does not answer."""
+TIMES = 4
+"""How often an object is fetched whose bytes are other ones."""
 FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 0.1, 15.0
 COOLING_SECONDS = 0.5
 """Between two halvings: the requests that are already under way may still find the store busy."""

@@ -5,11 +5,9 @@ import hashlib
 from argosy.steps.stage import complaints, loop
 from argosy.steps.stage.complaints import Lack
 from argosy.steps.stage.failures import Denied, ObjectFailure, StoreFailure, Wrong
-from argosy.steps.stage.pace import ATTEMPTS, Pace
+from argosy.steps.stage.pace import ATTEMPTS, TIMES, Pace
 from argosy.steps.stage.store import Store
 
-TIMES = 4
-"""How often an object is fetched whose bytes are other ones."""
 EVERYTHING = 1 << 40
 
 

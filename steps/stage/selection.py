@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
+from argosy.steps.base import expression
 from argosy.steps.cache.entry import Entry
 from argosy.steps.contracts import ExitCode
 from argosy.steps.errors import StepError, data_error
@@ -13,8 +14,6 @@ from argosy.steps.pins import PinnedSource
 DIVIDED = "train-*.tar"
 """Files of this name, in any folder, are divided among nodes. Every node gets all others."""
 
-_WILDCARDS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-_WILDCARD = re.compile(r"\*\*/|\*\*|\*|\?")
 NEAR = 3
 
 
@@ -22,7 +21,7 @@ def selected(source: PinnedSource, entries: Sequence[Entry]) -> Sequence[Entry]:
     """The files that a pattern of the source fits. Raises StepError (DATA) for a pattern that fits none."""
     if not source.only:
         return entries
-    patterns = [(text, _expression(text)) for text in source.only]
+    patterns = [(text, re.compile(expression(text), re.DOTALL)) for text in source.only]
     for text, pattern in patterns:
         if not any(pattern.fullmatch(entry.path) for entry in entries):
             raise data_error(f"{source.path}: no file fits {text!r}; {_near(text, entries)}")
@@ -48,15 +47,6 @@ def divided(entries: Sequence[Entry], part: str) -> Sequence[Entry]:
 
 def _is_divided(entry: Entry) -> bool:
     return fnmatchcase(entry.path.rpartition("/")[2], DIVIDED)
-
-
-def _expression(pattern: str) -> re.Pattern[str]:
-    """`*` is text without a slash, `**` any text, `**/` folders or none, `?` a character but a slash."""
-    marks = [*_WILDCARD.findall(pattern), ""]
-    names = _WILDCARD.split(pattern)
-    return re.compile(
-        "".join(re.escape(name) + _WILDCARDS.get(mark, "") for name, mark in zip(names, marks, strict=True)), re.DOTALL
-    )
 
 
 def _near(text: str, entries: Sequence[Entry]) -> str:

@@ -88,18 +88,20 @@ def _fetched(cache: NodeCache, key: str, inputs: CacheInput, pin: Pin, part: str
         from argosy.steps.stage.supply import Supply
 
         supply = Supply.of(pin, part, inputs)
-        hits = supply.present_in(cache)
-        version = _repaired(cache, key, supply, damaged) if damaged else _published(cache, key, supply, pin)
+        missing = cache.blobs.missing(supply.md5s)
+        hits = supply.files_beside(set(missing))
+        version = _repaired(cache, key, supply, damaged) if damaged else _published(cache, key, supply, missing, pin)
         return Staged(version, supply.fetched_bytes, hits)
 
 
-def _published(cache: NodeCache, key: str, supply: "Supply", pin: Pin) -> Version:
+def _published(cache: NodeCache, key: str, supply: "Supply", missing: Sequence[str], pin: Pin) -> Version:
     version = Version(dataset=pin.dataset, dataset_hash=pin.hash, revision=pin.revision)
     for _ in range(ROUNDS):
-        supply.bring(cache, cache.blobs.missing(supply.md5s))
+        supply.bring(cache, missing)
         with suppress(Gone):
             supply.require_complete(cache)
             return cache.publish(key, version, supply.entries, supply.xxh3)
+        missing = cache.blobs.missing(supply.md5s)
     raise _crowded(key)
 
 

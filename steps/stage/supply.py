@@ -61,9 +61,8 @@ class Supply:
     def md5s(self) -> Iterable[str]:
         return self._objects
 
-    def present_in(self, cache: NodeCache) -> int:
-        """How many files the cache has."""
-        missing = set(cache.blobs.missing(self._objects))
+    def files_beside(self, missing: Collection[str]) -> int:
+        """How many files are there when these objects are not."""
         return sum(entry.md5 not in missing for entry in self.entries)
 
     def bring(self, cache: NodeCache, md5s: Sequence[str]) -> None:

@@ -55,3 +55,8 @@ def test_fewer_shards_than_parts_are_refused():
 def test_a_part_that_is_none_is_refused():
     with pytest.raises(StepError, match="the parts of 2 are 0 to 1"):
         chosen(part="2/2")
+
+
+@pytest.mark.parametrize("name", ["x[1].tar", "a^b", "a\\b", "{c}", "(d|e)$", "a+b.c", "new\nline"])
+def test_what_means_something_in_an_expression_is_taken_literally(name):
+    assert chosen(name, names=[name, "x1.tar", "ab", "c", "d", "aab_c"]) == [name]

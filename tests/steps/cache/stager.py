@@ -10,7 +10,8 @@ import time
 from pathlib import Path
 
 from argosy.steps.cache.entry import Entry
-from argosy.steps.cache.node_cache import Gone, NodeCache
+from argosy.steps.cache.faults import Gone
+from argosy.steps.cache.node_cache import NodeCache
 from argosy.steps.cache.version import Version
 from argosy.steps.errors import StepError
 

@@ -9,7 +9,7 @@ import pytest
 
 from argosy.steps.cache.__main__ import main
 from argosy.steps.cache.blobs import SEALED_NS
-from argosy.steps.cache.node_cache import Damaged
+from argosy.steps.cache.faults import Damaged
 from argosy.steps.contracts import ExitCode
 
 

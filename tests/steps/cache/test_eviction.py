@@ -9,8 +9,9 @@ import pytest
 
 from argosy.steps.cache import eviction, space
 from argosy.steps.cache.entry import Entry
-from argosy.steps.cache.node_cache import Gone, Limit, NodeCache
-from argosy.steps.cache.space import Disk, Space
+from argosy.steps.cache.faults import Gone
+from argosy.steps.cache.node_cache import NodeCache
+from argosy.steps.cache.space import Disk, Limit, Space
 from argosy.steps.cache.version import Version
 from argosy.steps.contracts import ExitCode
 from argosy.steps.errors import StepError

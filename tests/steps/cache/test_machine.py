@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from argosy.steps.cache import boot, rights
-from argosy.steps.cache.node_cache import Limit, NodeCache
+from argosy.steps.cache.node_cache import NodeCache
+from argosy.steps.cache.space import Limit
 from argosy.steps.contracts import ExitCode
 from argosy.steps.errors import StepError
 
@@ -49,7 +50,9 @@ STAGES_AND_EVICTS = """
 import hashlib, os, sys
 from pathlib import Path
 from argosy.steps.cache.entry import Entry
-from argosy.steps.cache.node_cache import Damaged, Limit, NodeCache
+from argosy.steps.cache.faults import Damaged
+from argosy.steps.cache.node_cache import NodeCache
+from argosy.steps.cache.space import Limit
 from argosy.steps.cache.version import Version
 root = Path(sys.argv[1])
 cache = NodeCache(root, limit=Limit(bytes=8192))

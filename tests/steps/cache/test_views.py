@@ -9,7 +9,7 @@ import pytest
 
 from argosy.steps.cache import building, contents, durability, hashing, index
 from argosy.steps.cache.entry import Entry
-from argosy.steps.cache.node_cache import Damaged, Gone
+from argosy.steps.cache.faults import Damaged, Gone
 from argosy.steps.cache.version import Version
 from argosy.steps.contracts import ExitCode
 from argosy.steps.errors import StepError
