@@ -7,38 +7,57 @@ if TYPE_CHECKING:
     from argosy.pipelines.code import Git
     from argosy.pipelines.dataset import Dataset
     from argosy.pipelines.gates import Accuracy, Latency, Memory
-    from argosy.pipelines.placement import Claim, NodeFolder, Placement, Resources, Scratch, Storage, Toleration
+    from argosy.pipelines.placement import (
+        Accelerator,
+        Claim,
+        NodeFolder,
+        Placement,
+        Resources,
+        Scratch,
+        Storage,
+        Toleration,
+    )
     from argosy.pipelines.push import OnPush
-    from argosy.pipelines.spec import Checkpoints, Pipeline, Registry, Training
+    from argosy.pipelines.queues import Nodes, Queue, Topology, Volcano
+    from argosy.pipelines.spec import Pipeline, Registry
+    from argosy.pipelines.training import Checkpoints, Loop, Training
 
 _MODULES = {
     "code": ("Git",),
     "dataset": ("Dataset",),
     "gates": ("Accuracy", "Latency", "Memory"),
-    "placement": ("Claim", "NodeFolder", "Placement", "Resources", "Scratch", "Storage", "Toleration"),
+    "placement": ("Accelerator", "Claim", "NodeFolder", "Placement", "Resources", "Scratch", "Storage", "Toleration"),
     "push": ("OnPush",),
-    "spec": ("Checkpoints", "Pipeline", "Registry", "Training"),
+    "queues": ("Nodes", "Queue", "Topology", "Volcano"),
+    "spec": ("Pipeline", "Registry"),
+    "training": ("Checkpoints", "Loop", "Training"),
 }
 _HOMES = {word: module for module, words in _MODULES.items() for word in words}
 
 __all__ = [
+    "Accelerator",
     "Accuracy",
     "Checkpoints",
     "Claim",
     "Dataset",
     "Git",
     "Latency",
+    "Loop",
     "Memory",
     "NodeFolder",
+    "Nodes",
     "OnPush",
     "Pipeline",
     "Placement",
+    "Queue",
     "Registry",
     "Resources",
     "Scratch",
     "Storage",
     "Toleration",
+    "Topology",
     "Training",
+    "Volcano",
 ]
 
 

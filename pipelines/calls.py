@@ -14,8 +14,6 @@ from pydantic.fields import FieldInfo
 from argosy.steps import values
 from argosy.steps.contracts import CONTRACTS, RECORD, Step, option
 
-COMMAND = ("python", "-m", "argosy.steps")
-
 
 class Tag(str):
     """Text in which Argo replaces `{{...}}`; any other text is kept from that."""
@@ -43,12 +41,14 @@ class Call:
     """The keys of the contract's field that is a dict: an input for each."""
 
     def arguments(self) -> list[str]:
-        """The arguments after `COMMAND`."""
+        """The arguments after `argosy.pipelines.started.COMMAND`."""
         words: list[str] = [self.step]
         for name, info in CONTRACTS[self.step][0].model_fields.items():
-            if name in self.fixed:
-                value = self.fixed[name]
-                words.append(f"--{option(name)}={value if isinstance(value, Tag) else text(value)}")
+            value = self.fixed.get(name)
+            if isinstance(value, Mapping):
+                words += [f"--{option(name)}.{key}={_word(one)}" for key, one in value.items()]
+            elif name in self.fixed:
+                words.append(f"--{option(name)}={_word(value)}")
             elif _is_dict(info):
                 words += [f"--{option(name)}.{key}={{{{inputs.parameters.{key}}}}}" for key in self.keys]
             elif _is_needed(info):
@@ -77,6 +77,10 @@ class Call:
 
     def _input(self, name: str, default: str | None) -> Parameter:
         return Parameter(name=name, default=self.defaults.get(name, default))
+
+
+def _word(value: object) -> str:
+    return value if isinstance(value, Tag) else text(value)
 
 
 def _is_dict(info: FieldInfo) -> bool:

@@ -1,4 +1,5 @@
-"""What Argo's own containers get in a pod of argosy's: `init` and `wait`, in which its executor works.
+"""What a patch changes in a pod of argosy's: the rights of Argo's own containers, `init` and `wait`, in which its
+executor works, and what a template has no field for.
 
 Argo gives them no rights of their own unless its controller is configured to (argo: workflow/controller/workflowpod.go,
 newExecContainer), and every container of a pod the same API token. A patch of the pod does better, in any cluster: pod
@@ -19,13 +20,22 @@ TOKEN_SECONDS = 3607
 """How long a token is good for, before the kubelet brings another: Kubernetes' own choice for pods."""
 
 
-def patch(grace_seconds: int | None = None) -> str:
-    """A template's `podSpecPatch`; `grace_seconds` is the time between SIGTERM and SIGKILL, if not Kubernetes' own."""
-    mount = models.VolumeMount(name=TOKEN, mount_path=ACCOUNT_FOLDER, read_only=True)
-    gets = {"securityContext": _plain(container_rights()), "volumeMounts": [_plain(mount)]}
+def patch(grace_seconds: int | None = None, *, memory: str | None = None, main_asks_kubernetes: bool = False) -> str:
+    """A template's `podSpecPatch`.
+
+    `grace_seconds` is the time between SIGTERM and SIGKILL, if not Kubernetes' own; `memory` that of `main`, a tag too;
+    `main_asks_kubernetes` gives `main` the API token.
+    """
+    mounts = [_plain(models.VolumeMount(name=TOKEN, mount_path=ACCOUNT_FOLDER, read_only=True))]
+    gets = {"securityContext": _plain(container_rights()), "volumeMounts": mounts}
+    main: dict[str, object] = {}
+    if memory:
+        main["resources"] = {kind: {"memory": memory} for kind in ("limits", "requests")}
+    if main_asks_kubernetes:
+        main["volumeMounts"] = mounts
     changes = {
         "automountServiceAccountToken": False,
-        "containers": [{"name": "wait", **gets}],
+        "containers": [*([{"name": "main", **main}] if main else []), {"name": "wait", **gets}],
         "initContainers": [{"name": "init", **gets}],
         "volumes": [_plain(models.Volume(name=TOKEN, projected=_account()))],
     }

@@ -5,7 +5,7 @@ from typing import Any
 
 from hera.workflows import DAG, Container, Task, Workflow, WorkflowTemplate, models
 
-from argosy.pipelines import names, templates
+from argosy.pipelines import names, pods, templates
 from argosy.pipelines.calls import text
 from argosy.pipelines.dataset import dataset_parameter
 from argosy.pipelines.placement import Placement
@@ -33,26 +33,23 @@ def _definition(pipeline: Pipeline) -> dict[str, Any]:
     labels = {key: names.label_value(value) for key, value in pipeline.labels.items()}
     altered = {key: value for key, value in pipeline.labels.items() if value != labels[key]}
     description = {DESCRIPTION: pipeline.description} if pipeline.description else {}
-    tasks, pods = _tasks(pipeline)
+    tasks, steps = _tasks(pipeline)
     return {
         "labels": {names.PIPELINE_LABEL: pipeline.name, **labels},
         "annotations": {TITLE: pipeline.name, **description, **altered},
         "arguments": models.Arguments(parameters=_parameters(pipeline)),
         "entrypoint": ENTRYPOINT,
         "service_account_name": SERVICE_ACCOUNT,
-        "templates": [DAG(name=ENTRYPOINT, tasks=tasks), *pods],
+        "templates": [DAG(name=ENTRYPOINT, tasks=tasks), *steps],
         **_placed(pipeline.placement),
     }
 
 
 def _placed(placement: Placement) -> dict[str, Any]:
-    tolerations = [
-        models.Toleration(
-            key=one.key, value=one.value, effect=one.effect, operator="Exists" if one.value is None else "Equal"
-        )
-        for one in placement.tolerations
-    ]
-    return {"node_selector": dict(placement.node_selector) or None, "tolerations": tolerations or None}
+    return {
+        "node_selector": dict(placement.node_selector) or None,
+        "tolerations": pods.tolerations(placement) or None,
+    }
 
 
 def _parameters(pipeline: Pipeline) -> list[models.Parameter]:
@@ -93,7 +90,14 @@ def _tasks(pipeline: Pipeline) -> tuple[list[Task | models.DAGTask], list[Contai
     """The tasks in the order they run, and the template of each."""
     image, storage, code, task = pipeline.image, pipeline.storage, pipeline.code, pipeline.training.task
     stage = templates.stage(pipeline.datasets, image=image, storage=storage, code=code)
-    train = templates.train(pipeline.training, image=image, storage=storage, code=code)
+    train = templates.train(
+        pipeline.training,
+        image=image,
+        storage=storage,
+        code=code,
+        registry=pipeline.registry,
+        placement=pipeline.placement,
+    )
     gates = [
         templates.gate(gate, task=task, image=image, storage=storage, code=code, reports=pipeline.reports)
         for gate in pipeline.gates

@@ -20,6 +20,12 @@ POD_NAME_PREFIX = 242
 PIPELINE_LABEL = "argosy/pipeline"
 """Label of the workflows that argosy compiled."""
 
+GANG = "argosy-gang"
+"""Service at which the nodes of a training find each other, and the account of what starts them."""
+
+GANG_LABEL = "argosy.dev/gang"
+"""Label of a node's pod."""
+
 DNS_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 TEMPLATE_NAME = re.compile(r"[a-zA-Z0-9][-a-zA-Z0-9]*")
 PARAMETER_NAME = re.compile(r"[-a-zA-Z0-9_]+")

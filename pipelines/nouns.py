@@ -82,4 +82,5 @@ def _remedy(info: FieldInfo | None, detail: ErrorDetails) -> str:
     if info is None or not info.description:
         return f"give {_ALLOWED.get(detail['type'], 'another value').format(**detail.get('ctx', {}))}"
     example = f", such as {info.examples[0]!r}" if info.examples else ""
-    return f"give the {info.description}{example}"
+    article = "" if info.description.startswith(("what ", "whether ")) else "the "
+    return f"give {article}{info.description}{example}"

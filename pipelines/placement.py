@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, FiniteFloat, field_validator
+from pydantic import AfterValidator, Field, FiniteFloat, field_validator, model_validator
 
 from argosy.pipelines import quantities
 from argosy.pipelines.errors import excerpt
+from argosy.pipelines.names import LABEL_VALUE
 from argosy.pipelines.nouns import Noun
 
 Cpu = Annotated[str | int | float, AfterValidator(quantities.cpu)]
@@ -20,7 +21,70 @@ FileCapacity = Annotated[
     Annotated[int, Field(ge=1)] | None,
     Field(description="files that the cache may hold; left out: what its disk can", examples=[1_000_000]),
 ]
+LabelValue = Annotated[str, Field(pattern=f"^{LABEL_VALUE.pattern}$")]
 ObjectName = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", max_length=253)]
+
+
+_PRODUCT = {"nvidia.com": "nvidia.com/gpu.product", "amd.com": "amd.com/gpu.product-name"}
+_MEMORY = {"nvidia.com": "nvidia.com/gpu.memory"}
+"""Vendor -> label of nodes, the second in MiB: what NVIDIA's GPU feature discovery and AMD's node labeller write."""
+
+
+class Accelerator(Noun):
+    """A kind of accelerator, as the cluster's device plugin and its labels of nodes name it."""
+
+    resource: str = Field(
+        default="nvidia.com/gpu",
+        pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$",
+        description="resource that nodes offer, such as a whole GPU, a MIG profile or a Gaudi",
+        examples=["nvidia.com/mig-1g.10gb", "amd.com/gpu", "habana.ai/gaudi"],
+    )
+    product: LabelValue | None = Field(
+        default=None,
+        description="product that a node must have, as its label says; left out: any",
+        examples=["NVIDIA-H100-80GB-HBM3"],
+    )
+    memory_at_least: Bytes | None = Field(
+        default=None,
+        description="memory that a GPU of the node must have, as its label says; left out: any",
+        examples=["40Gi"],
+    )
+
+    def __init__(self, resource: str = "nvidia.com/gpu", **settings: Any) -> None:  # noqa: ANN401 - checked by pydantic
+        super().__init__(resource=resource, **settings)
+
+    @model_validator(mode="after")
+    def _is_known_by_labels(self) -> "Accelerator":
+        for setting, labels in (("product", _PRODUCT), ("memory_at_least", _MEMORY)):
+            if getattr(self, setting) is not None and self._vendor not in labels:
+                what = f"nodes with {self.resource} have no label that tells their {setting.partition('_')[0]}"
+                raise ValueError(f"{what}; leave out {setting}, and name a label of theirs as placement.node_selector")
+        return self
+
+    @property
+    def is_a_gpu(self) -> bool:
+        """Whether torch.cuda drives it."""
+        return self._vendor in ("nvidia.com", "amd.com")
+
+    @property
+    def is_a_part(self) -> bool:
+        """Whether it is a part of a GPU, of which a process sees one alone (NVIDIA: MIG user guide, CUDA)."""
+        return self.resource.startswith("nvidia.com/mig-")
+
+    @property
+    def needs(self) -> list[tuple[str, str, str]]:
+        """Label, operator and value that a node's labels must fulfil."""
+        found = []
+        if self.product is not None:
+            found.append((_PRODUCT[self._vendor], "In", self.product))
+        if self.memory_at_least is not None:
+            mebibytes = -(-quantities.byte_count(self.memory_at_least) // 2**20)
+            found.append((_MEMORY[self._vendor], "Gt", str(mebibytes - 1)))
+        return found
+
+    @property
+    def _vendor(self) -> str:
+        return self.resource.partition("/")[0]
 
 
 class Resources(Noun):
@@ -28,7 +92,21 @@ class Resources(Noun):
 
     cpu: Cpu = Field(description="CPUs, whole or in thousandths", examples=[2])
     memory: Bytes = Field(description="memory, in bytes with a unit", examples=["4Gi"])
-    gpus: int = Field(default=0, ge=0, description="whole GPUs", examples=[1])
+    gpus: int = Field(default=0, ge=0, description="whole GPUs, or other accelerators", examples=[1])
+    accelerator: Accelerator = Field(
+        default=Accelerator(),
+        description="kind of them; left out: any GPU of NVIDIA's",
+        examples=[Accelerator(product="NVIDIA-H100-80GB-HBM3")],
+    )
+
+    @model_validator(mode="after")
+    def _has_as_many_as_can_be_used(self) -> "Resources":
+        kind = self.accelerator
+        if not self.gpus and kind != Accelerator():
+            raise ValueError(f"an accelerator is described, and no gpus are asked for; set gpus, or leave out {kind!r}")
+        if self.gpus > 1 and kind.is_a_part:
+            raise ValueError(f"a process sees one {kind.resource} alone; set gpus to 1, and more nodes")
+        return self
 
 
 class Toleration(Noun):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from hera.workflows import Resources as Requirements
 from hera.workflows import RetryPolicy, RetryStrategy, models
 
-from argosy.pipelines.placement import STAGED_AT_A_TIME, Resources
+from argosy.pipelines.placement import STAGED_AT_A_TIME, Placement, Resources
 from argosy.steps.contracts import FAILURE_CLASSES, NODE, RETRIED_EXIT_CODES, ExitCode, FailureClass
 
 USER = 1000
@@ -48,9 +48,17 @@ def secret(name: str, path: str, secret_name: str) -> Mount:
     return Mount(models.Volume(name=name, secret=source), path, read_only=True)
 
 
-def scratch(name: str, path: str, medium: str | None = None) -> Mount:
-    """A folder that lives as long as the pod, on disk or (`Memory`) in memory."""
-    return Mount(models.Volume(name=name, empty_dir=models.EmptyDirVolumeSource(medium=medium)), path)
+def scratch(name: str, path: str) -> Mount:
+    """A folder that lives as long as the pod."""
+    return Mount(models.Volume(name=name, empty_dir=models.EmptyDirVolumeSource()), path)
+
+
+def shared_memory(size: str | None) -> Mount:
+    """Memory that processes share, so much of the pod's; a container's own holds 64 MiB: too little for loaders and
+    for NCCL.
+    """
+    source = models.EmptyDirVolumeSource(medium="Memory", size_limit=models.Quantity(root=size) if size else None)
+    return Mount(models.Volume(name="shared-memory", empty_dir=source), "/dev/shm")  # noqa: S108 - a mount point
 
 
 def requirements(resources: Resources) -> Requirements:
@@ -62,13 +70,12 @@ def requirements(resources: Resources) -> Requirements:
         memory_request=memory,
         memory_limit=memory,
         gpus=resources.gpus or None,
+        gpu_flag=resources.accelerator.resource,
     )
 
 
-def environment(name: str | None) -> list[models.EnvFromSource]:
+def environment(name: str) -> list[models.EnvFromSource]:
     """The entries of the ConfigMap and of the Secret of this name as variables, of each where it exists."""
-    if name is None:
-        return []
     return [
         models.EnvFromSource(config_map_ref=models.ConfigMapEnvSource(name=name, optional=True)),
         models.EnvFromSource(secret_ref=models.SecretEnvSource(name=name, optional=True)),
@@ -80,16 +87,33 @@ NODE_NAME = models.EnvVar(
 )
 
 
-def beside(node: str) -> models.Affinity:
-    """Rather on this node than on another, and on any where that has no room: a preference makes no pod wait.
+def affinity(needs: Sequence[tuple[str, str, str]], node: str | None) -> models.Affinity | None:
+    """Only where a node's labels fulfil what is needed (label, operator, value); and rather on this node than on
+    another, yet on any where that one has no room: a preference makes no pod wait.
 
     Argo replaces tags in a template's affinity as anywhere in it (argo: workflow/common/util.go:226).
     """
-    is_it = models.NodeSelectorRequirement(key="metadata.name", operator="In", values=[node])
-    term = models.PreferredSchedulingTerm(weight=100, preference=models.NodeSelectorTerm(match_fields=[is_it]))
-    return models.Affinity(
-        node_affinity=models.NodeAffinity(preferred_during_scheduling_ignored_during_execution=[term])
-    )
+    if not needs and node is None:
+        return None
+    wanted = models.NodeAffinity()
+    if needs:
+        labels = [models.NodeSelectorRequirement(key=key, operator=how, values=[value]) for key, how, value in needs]
+        terms = [models.NodeSelectorTerm(match_expressions=labels)]
+        wanted.required_during_scheduling_ignored_during_execution = models.NodeSelector(node_selector_terms=terms)
+    if node is not None:
+        is_it = models.NodeSelectorRequirement(key="metadata.name", operator="In", values=[node])
+        term = models.PreferredSchedulingTerm(weight=100, preference=models.NodeSelectorTerm(match_fields=[is_it]))
+        wanted.preferred_during_scheduling_ignored_during_execution = [term]
+    return models.Affinity(node_affinity=wanted)
+
+
+def tolerations(placement: Placement) -> list[models.Toleration]:
+    return [
+        models.Toleration(
+            key=one.key, value=one.value, effect=one.effect, operator="Exists" if one.value is None else "Equal"
+        )
+        for one in placement.tolerations
+    ]
 
 
 def semaphore(config_map: str) -> models.Synchronization:
@@ -118,8 +142,12 @@ def container_rights() -> models.SecurityContext:
     )
 
 
-def retries(preparations: Sequence[str]) -> RetryStrategy:
-    """Infrastructure, and nothing else, is tried again. `preparations` are the pod's init containers.
+FEW, MANY = 5, 100
+"""Attempts after the first. Of a training each goes on where the one before was: only a lasting fault uses them up."""
+
+
+def retries(preparations: Sequence[str], limit: int = FEW) -> RetryStrategy:
+    """Infrastructure is tried again, and a pod that ran out of memory. `preparations` are the pod's init containers.
 
     An init container's exit code reaches Argo only as the node's message, with -1 in place of main's exit code
     (argo: workflow/controller/operator.go:1635,1778).
@@ -132,11 +160,21 @@ def retries(preparations: Sequence[str]) -> RetryStrategy:
         before = "|".join(preparations)
         expression = f"({expression}) && !(lastRetry.message matches '^({before}): [^(]*[(]exit code ({listed})[)]')"
     return RetryStrategy(
-        limit=5,
+        limit=limit,
         retry_policy=RetryPolicy.always,
         expression=expression,
         backoff=models.Backoff(duration="5s", factor=models.IntOrString(root=2), cap="5m"),
     )
+
+
+def memory_of_attempt(first: str, after_running_out: str) -> str:
+    """A tag that becomes the memory of an attempt: more after one that ran out of it.
+
+    Argo replaces it when it makes the attempt's pod, in a template's `podSpecPatch` and arguments alike (argo:
+    workflow/controller/operator.go:2382); the kernel's `OOMKilled` stands in the message alone.
+    """
+    ran_out = f"lastRetry.exitCode == '{int(ExitCode.OUT_OF_MEMORY)}' || lastRetry.message contains 'OOMKilled'"
+    return f"{{{{={ran_out} ? '{after_running_out}' : '{first}'}}}}"
 
 
 _LASTING = {FailureClass.CODE, FailureClass.DATA, FailureClass.CONFIGURATION}

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from hera.workflows import UserContainer, models
 
 from argosy.pipelines import folders, pods, quantities
-from argosy.pipelines.calls import COMMAND, Call
+from argosy.pipelines.calls import Call
 from argosy.pipelines.code import Git
 from argosy.pipelines.placement import Claim, NodeFolder, Resources, Scratch, Storage
 from argosy.pipelines.pods import Mount
+from argosy.pipelines.started import COMMAND
 from argosy.steps.contracts import TERMINATION_LOG, Step
 
 
@@ -32,7 +33,7 @@ class Preparation:
             command=list(COMMAND),
             args=self.call.arguments(),
             env=[models.EnvVar(name=TERMINATION_LOG, value=folders.TERMINATION), *self.variables],
-            env_from=[*pods.environment(self.environment)] or None,
+            env_from=[*pods.environment(self.environment)] if self.environment else None,
             resources=pods.requirements(resources.model_copy(update={"gpus": 0})),
             volume_mounts=[mount.model() for mount in (*self.mounts, *scratch)],
             security_context=pods.container_rights(),

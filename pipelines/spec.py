@@ -5,89 +5,23 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
-from argosy.pipelines import folders, names, quantities
+from argosy.pipelines import folders, names
 from argosy.pipelines.code import Git
 from argosy.pipelines.dataset import Dataset, dataset_parameter
 from argosy.pipelines.errors import excerpt
 from argosy.pipelines.gates import Gate
-from argosy.pipelines.hyperparameters import Hyperparameter, hyperparameters
 from argosy.pipelines.nouns import Noun
 from argosy.pipelines.placement import Placement, Resources, Storage
 from argosy.pipelines.push import OnPush
+from argosy.pipelines.training import Training
 from argosy.steps import pins, values
 
 if TYPE_CHECKING:
     from hera.workflows import Workflow, WorkflowTemplate
 
-Duration = Annotated[str, AfterValidator(quantities.duration)]
 RegisteredName = Annotated[str, Field(min_length=1, max_length=250, pattern=r"^[^/:\x00-\x1f]+$")]
-
-
-class Checkpoints(Noun):
-    """When training saves its state, and how much of it is kept."""
-
-    every: Duration = Field(default="60s", description="time between two checkpoints", examples=["60s"])
-    keep: int = Field(
-        default=2,
-        ge=2,
-        description="number of newest checkpoints kept, two at least since one may be torn",
-        examples=[2],
-    )
-
-
-class Training(Noun):
-    """A task of the user's, trained by torchrun on one node."""
-
-    task: str = Field(
-        pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$",
-        description="task's import string, `module:Class`",
-        examples=["argosy.steps.digits:Digits"],
-    )
-    hyperparameters: BaseModel | None = Field(
-        default=None, description="task's hyperparameters, in a class of its own, without torch", examples=[]
-    )
-    nodes: int = Field(default=1, ge=1, description="number of nodes", examples=[1])
-    ranks_per_node: int = Field(default=1, ge=1, description="number of training processes on a node", examples=[2])
-    resources: Resources = Field(
-        default=Resources(cpu=2, memory="4Gi"),
-        description="CPUs, memory and GPUs of a node's pod",
-        examples=[Resources(cpu=2, memory="4Gi")],
-    )
-    checkpoints: Checkpoints = Field(default=Checkpoints(), description="checkpoints", examples=[Checkpoints()])
-    grace: Duration = Field(
-        default="2m", description="time between SIGTERM and SIGKILL, for a last checkpoint", examples=["2m"]
-    )
-
-    @field_validator("nodes")
-    @classmethod
-    def _is_one(cls, nodes: int) -> int:
-        if nodes > 1:
-            raise ValueError(f"{nodes} nodes cannot be trained on yet; set nodes to 1 and ranks_per_node to more")
-        return nodes
-
-    @field_validator("hyperparameters")
-    @classmethod
-    def _are_scalars(cls, model: BaseModel | None) -> BaseModel | None:
-        if model is not None:
-            hyperparameters(model)
-        return model
-
-    @model_validator(mode="after")
-    def _has_a_gpu_for_each_rank(self) -> "Training":
-        ranks, gpus = self.ranks_per_node, self.resources.gpus
-        if 0 < gpus < ranks:
-            raise ValueError(
-                f"{ranks} ranks_per_node do not fit on {gpus} GPU{'s' * (gpus > 1)}; set ranks_per_node to {gpus}, or "
-                f"resources.gpus to {ranks}"
-            )
-        return self
-
-    @property
-    def tuned(self) -> list[Hyperparameter]:
-        """The hyperparameters as text, each to become a parameter of the workflow."""
-        return hyperparameters(self.hyperparameters) if self.hyperparameters else []
 
 
 class Registry(Noun):

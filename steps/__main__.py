@@ -17,6 +17,7 @@ RUNS = {
     Step.STAGE: "argosy.steps.stage.step",
     Step.ENSURE: "argosy.steps.stage.ensuring",
     Step.TRAIN: "argosy.steps.train.step",
+    Step.GANG: "argosy.steps.gang.step",
     Step.ACCURACY_GATE: "argosy.steps.gate.accuracy",
     Step.LATENCY_GATE: "argosy.steps.gate.latency",
     Step.MEMORY_GATE: "argosy.steps.gate.memory",

@@ -5,10 +5,11 @@ output as one file of that name, and `record.json` with all of them, to its outp
 its record has failed. Inputs and outputs are named in kebab-case outside Python (`dataset_hash` is `--dataset-hash`).
 """
 
+import json
 import math
 from enum import IntEnum, StrEnum
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, FiniteFloat, field_validator
 
@@ -27,17 +28,21 @@ class ExitCode(IntEnum):
     DATA = 65  # the data is missing, damaged or not what was asked for (sysexits EX_DATAERR)
     TEMPORARY = 75  # the machine, the network or a store failed; the same again may work (sysexits EX_TEMPFAIL)
     CONFIGURATION = 78  # what was asked for cannot be had here: no GPU, no space, no rights (sysexits EX_CONFIG)
+    OUT_OF_MEMORY = 79  # the kernel killed a process of the pod for the pod's memory limit
     GATE_FAILED = 80  # the model is worse than the threshold: a result, not a fault
     GATE_INCONCLUSIVE = 81  # the samples cannot tell: a result, not a fault
 
 
 class FailureClass(StrEnum):
-    """Why a pod ended badly. The class decides what happens next: only INFRASTRUCTURE is tried again."""
+    """Why a pod ended badly. The class decides what happens next: INFRASTRUCTURE is tried again, MEMORY once, with
+    more of it, and nothing else is.
+    """
 
     CODE = "code"
     DATA = "data"
     CONFIGURATION = "configuration"
     VERDICT = "verdict"
+    MEMORY = "memory"
     INFRASTRUCTURE = "infrastructure"
 
 
@@ -46,6 +51,7 @@ FAILURE_CLASSES: dict[int, FailureClass] = {
     ExitCode.DATA: FailureClass.DATA,
     ExitCode.TEMPORARY: FailureClass.INFRASTRUCTURE,
     ExitCode.CONFIGURATION: FailureClass.CONFIGURATION,
+    ExitCode.OUT_OF_MEMORY: FailureClass.MEMORY,
     ExitCode.GATE_FAILED: FailureClass.VERDICT,
     ExitCode.GATE_INCONCLUSIVE: FailureClass.VERDICT,
     ExitCode.USAGE: FailureClass.CONFIGURATION,
@@ -62,7 +68,8 @@ def failure_class(exit_code: int) -> FailureClass:
     return FAILURE_CLASSES.get(exit_code, FailureClass.CODE)
 
 
-RETRIED_EXIT_CODES = tuple(int(code) for code, kind in FAILURE_CLASSES.items() if kind is FailureClass.INFRASTRUCTURE)
+RETRIED = {FailureClass.INFRASTRUCTURE, FailureClass.MEMORY}
+RETRIED_EXIT_CODES = tuple(int(code) for code, kind in FAILURE_CLASSES.items() if kind in RETRIED)
 
 # ---------------------------------------------------------------------------------------------- shared pieces
 
@@ -185,15 +192,73 @@ class DataInput(StepInput):
     models: Path = Field(description="the store of checkpoints and exported models")
 
 
-class TrainInput(DataInput):
-    run: str = Field(
-        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", description="name of the run: checkpoints live under MODELS/RUN"
+RunName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+
+
+class Loop(Contract):
+    """How argosy's own loop trains a task."""
+
+    precision: Literal["float32", "bfloat16", "float16"] = Field(
+        default="float32", description="what the model computes in; weights and optimiser stay in float32"
     )
+    accumulation: int = Field(default=1, ge=1, description="parts that a rank's share of a batch is computed in")
+    clip_norm: FiniteFloat | None = Field(default=None, gt=0, description="norm that gradients are cut to; none: any")
+    warmup_steps: int = Field(default=0, ge=0, description="steps during which the learning rate grows from zero")
+    schedule: Literal["constant", "linear", "cosine"] = Field(
+        default="constant", description="course of the learning rate after the warm-up, down to zero at the end"
+    )
+    compile: bool = Field(default=False, description="whether torch.compile makes the model faster")
+    average: FiniteFloat = Field(
+        default=0, ge=0, lt=1, description="decay of the weights' moving average, which is then exported; 0: none"
+    )
+    evaluate_every_epochs: int = Field(
+        default=0, ge=0, description="epochs between two looks at the validation split; 0: at the end only"
+    )
+    patience: int = Field(
+        default=0, ge=0, description="looks without a better accuracy after which training ends; 0: it does not"
+    )
+    spike: FiniteFloat | None = Field(
+        default=None, gt=1, description="times its running median at which a step's loss ends the training; none: any"
+    )
+
+
+class TrainInput(DataInput):
+    run: RunName = Field(description="name of the run: its files live under MODELS/RUN")
+    script: str = Field(
+        default="", description="the user's own training script, in the working folder; empty: argosy's loop"
+    )
+    loop: Loop = Field(default=Loop(), description="settings of argosy's own loop")
+    nodes: int = Field(default=1, ge=1, description="nodes that train together, at most")
+    nodes_at_least: int = Field(default=0, ge=0, description="nodes that suffice; 0: all")
     ranks: int = Field(ge=1, description="training processes on this node")
     gpus: int = Field(default=0, ge=0, description="GPUs that must be visible; 0 trains on CPU with gloo")
     seed: int = Field(default=0, ge=0, description="seed of weights, order and augmentation")
-    checkpoint_every_seconds: float = Field(gt=0, description="time between two checkpoints")
+    loader_workers: int = Field(default=0, ge=0, description="processes that read samples for a rank; 0: a thread")
+    streaming: bool = Field(
+        default=False, description="whether shards are read one after the other, and a resumed order is approximate"
+    )
+    checkpoint_every_seconds: float = Field(
+        ge=0, description="time between two checkpoints; 0: chosen from what one costs and how often a node fails"
+    )
+    hours_between_failures: float = Field(
+        default=24, gt=0, description="expected hours between two failures, of all nodes together"
+    )
     checkpoints_kept: int = Field(ge=2, description="newest checkpoints kept; two, since one may be torn")
+    checkpoint_store: str = Field(
+        default="", pattern=r"^(s3://[^/?#@]+(/[^?#@]*)?)?$", description="`s3://BUCKET/PREFIX`; empty: MODELS/RUN"
+    )
+    grace_seconds: float = Field(default=30, gt=0, description="time between SIGTERM and SIGKILL")
+    hang_factor: float = Field(
+        default=30, gt=1, description="median step times without a step after which the ranks are taken for hung"
+    )
+    hang_seconds: float = Field(
+        default=300,
+        gt=0,
+        description="time without a step that is no hang yet; three times it for the first",
+    )
+    tracking_uri: str = Field(
+        default="", description="MLflow tracking URI for metrics; empty: MLFLOW_TRACKING_URI, else none are kept there"
+    )
     hyperparameters: dict[str, str] = Field(
         default_factory=dict,
         description="the task's hyperparameters as `values.encode` writes them: `--hyperparameters.NAME=TEXT`",
@@ -205,9 +270,38 @@ class TrainOutput(StepOutput):
     model_hash: str = Field(description="sha256 of the exported model file")
     steps: int = Field(ge=0, description="optimiser steps in the whole training")
     resumed_at_step: int = Field(ge=0, description="the step that this attempt began from; 0: from scratch")
-    loss: FiniteFloat = Field(description="training loss, mean of the last epoch")
-    validation_accuracy: FiniteFloat = Field(description="share of validation samples predicted correctly")
-    samples_per_second: FiniteFloat = Field(description="training samples per second, all ranks")
+    loss: FiniteFloat | None = Field(description="training loss, mean of the last epoch; none: a script did not say")
+    validation_accuracy: FiniteFloat | None = Field(
+        description="share of validation samples predicted correctly; none: a script did not say"
+    )
+    samples_per_second: FiniteFloat | None = Field(
+        description="training samples per second, all ranks; none: a script did not say"
+    )
+    save_seconds: FiniteFloat = Field(ge=0, description="longest time that a checkpoint took until it counted")
+    stall_seconds: FiniteFloat = Field(ge=0, description="time that steps waited for checkpoints")
+
+
+class GangInput(StepInput):
+    """A training on several nodes: a Job in the cluster that the step's pod is in, or processes where it is in none."""
+
+    run: RunName = Field(description="name of the run")
+    job: str = Field(
+        description="the Kubernetes Job, JSON; `{{inputs.parameters.NAME}}` in it are filled in from the arguments"
+    )
+    group: str = Field(default="", description="the PodGroup that a gang scheduler asks for, JSON; empty: none")
+    arguments: dict[str, str] = Field(default_factory=dict, description="texts to fill in: `--arguments.NAME=TEXT`")
+    models: Path = Field(description="the store of checkpoints and exported models")
+
+    _is_a_job = field_validator("job")(checked_by(json.loads))
+    _is_a_group = field_validator("group")(checked_by(json.loads, unless_empty=True))
+
+
+NODE_RANK = "ARGOSY_NODE_RANK"
+"""Environment variable of a gang's pod: which of the nodes it is, from 0."""
+LEADER = "ARGOSY_LEADER"
+"""Environment variable of a gang's pod: `HOST:PORT` at which its nodes meet."""
+GANG = "ARGOSY_GANG"
+"""Environment variable of a gang's pod: an id that no other attempt of any gang has."""
 
 
 # ---------------------------------------------------------------------------------------------- gates
@@ -324,6 +418,7 @@ class Step(StrEnum):
     STAGE = "stage"
     ENSURE = "ensure"
     TRAIN = "train"
+    GANG = "gang"
     ACCURACY_GATE = "accuracy-gate"
     LATENCY_GATE = "latency-gate"
     MEMORY_GATE = "memory-gate"
@@ -337,6 +432,7 @@ CONTRACTS: dict[Step, Contracts] = {
     Step.STAGE: (StageInput, StageOutput),
     Step.ENSURE: (EnsureInput, StageOutput),
     Step.TRAIN: (TrainInput, TrainOutput),
+    Step.GANG: (GangInput, TrainOutput),
     Step.ACCURACY_GATE: (AccuracyInput, GateOutput),
     Step.LATENCY_GATE: (LatencyInput, GateOutput),
     Step.MEMORY_GATE: (MemoryInput, GateOutput),

@@ -6,7 +6,7 @@ import signal
 import sys
 import sysconfig
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
 
@@ -45,11 +45,11 @@ def end(step: Callable[[], tuple[StepInput, StepOutput]]) -> int:
     except StepError as error:
         last_word(error.message)
         return error.exit_code
-    except Terminated:
-        last_word("stopped by SIGTERM")
+    except Terminated as stop:
+        last_word(f"stopped by SIGTERM {stop}".rstrip())
         return TERMINATED
-    except KeyboardInterrupt:
-        last_word("stopped by an interrupt")
+    except KeyboardInterrupt as stop:
+        last_word(f"stopped by an interrupt {stop}".rstrip())
         return INTERRUPTED
     except Exception as error:  # noqa: BLE001 - the pod's last word must name whatever it was
         return _uncaught(error)
@@ -93,20 +93,34 @@ def described(error: BaseException) -> str:
     name = type(error).__name__
     text = f"{name}: {error}" if str(error) else name
     frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if frame.filename.startswith(OWN_CODE)]
-    users = [frame for frame in frames if frame not in own and not frame.filename.startswith(LIBRARIES)]
     notes = getattr(error, "__notes__", [])
-    if notes and not users:
+    if notes and not any(_is_users(frame) for frame in frames):
         return f"{text} ({notes[-1]})"
-    innermost = (users or own or frames)[-1:]
-    return "".join([text, *(f" ({frame.filename}:{frame.lineno})" for frame in innermost)])
+    frame = innermost(frames)
+    return f"{text} ({frame.filename}:{frame.lineno})" if frame else text
+
+
+def innermost(frames: Sequence[traceback.FrameSummary]) -> traceback.FrameSummary | None:
+    """The innermost of the user's own code, else of argosy's, else of all; the last of the frames is the innermost."""
+    users = [frame for frame in frames if _is_users(frame)]
+    own = [frame for frame in frames if frame.filename.startswith(OWN_CODE)]
+    return next(reversed(users or own or list(frames)), None)
+
+
+def lack(error: BaseException) -> str:
+    """What to do about an error that is a lack of space or of rights; empty: it is none."""
+    if not isinstance(error, OSError) or error.errno not in NO_RIGHTS_OR_SPACE:
+        return ""
+    return f"{error.filename2 or error.filename or 'a file'}: {error.strerror}; give the pod that space or right"
+
+
+def _is_users(frame: traceback.FrameSummary) -> bool:
+    return not frame.filename.startswith((OWN_CODE, *LIBRARIES))
 
 
 def _uncaught(error: Exception) -> int:
-    if isinstance(error, OSError) and error.errno in NO_RIGHTS_OR_SPACE:
-        last_word(
-            f"{error.filename2 or error.filename or 'a file'}: {error.strerror}; give the pod that space or right"
-        )
+    if words := lack(error):
+        last_word(words)
         return ExitCode.CONFIGURATION
     traceback.print_exception(error)
     last_word(described(error))

@@ -15,18 +15,21 @@ import re
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
+from pydantic import BaseModel
+
 MARK = "json:"
 HARMFUL = re.compile(r"\{(?=\{)|\$(?=[($])")
 
 
 def encode(value: object) -> str:
-    """The text of a JSON-like value: None, bool, int, float, str, or lists and dicts of them.
+    """The text of a JSON-like value: None, bool, int, float, str, or lists and dicts of them; or of a contract.
 
     Raises ValueError for NaN and infinities, which JSON lacks, and TypeError for anything else.
     """
     if isinstance(value, str):
         return value if _is_plain(value) else MARK + _defused(json.dumps(value))
-    return _defused(json.dumps(value, allow_nan=False, separators=(",", ":")))
+    plain = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
+    return _defused(json.dumps(plain, allow_nan=False, separators=(",", ":")))
 
 
 def decode(text: str, annotation: Any) -> Any:  # noqa: ANN401 - the value of any annotation

@@ -9,10 +9,10 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path, PurePosixPath
 
 from argosy.pipelines import names
-from argosy.pipelines.calls import COMMAND
 from argosy.pipelines.checks.view import Json, View, parameters
 from argosy.pipelines.errors import Problem, excerpt
 from argosy.pipelines.project import importable
+from argosy.pipelines.started import starts, trainings
 from argosy.steps import pins, values
 from argosy.steps.contracts import Step
 
@@ -84,7 +84,7 @@ def _conflict(text: str) -> int | None:
 
 def tasks(view: View, project: Path) -> Iterator[Problem]:
     """Every task's class stands in a module that can be found, and what that imports can be found too."""
-    for task in sorted({one for call in _calls(view, Step.TRAIN) for one in _texts(view, call, "task")}):
+    for task in sorted({one for call in _trainings(view) for one in _texts(view, call, "task")}):
         module, _, attribute = task.partition(":")
         with importable(project):
             spec = _found(module)
@@ -107,12 +107,14 @@ def tasks(view: View, project: Path) -> Iterator[Problem]:
 
 def _calls(view: View, step: Step) -> list[Json]:
     """The templates that start a step of argosy's."""
-    pods = [(one, one.get("container") or {}) for one in view.templates]
-    return [
-        template
-        for template, pod in pods
-        if pod.get("command") == list(COMMAND) and (pod.get("args") or [""])[0] == step
-    ]
+    return [template for template in view.templates if starts(template.get("container") or {}, step)]
+
+
+def _trainings(view: View) -> Iterator[Json]:
+    """The templates that train, each with the container that does."""
+    for template in view.templates:
+        for container in trainings(template.get("container") or {}):
+            yield template if container is template.get("container") else {**template, "container": container}
 
 
 def _texts(view: View, template: Json, name: str) -> Iterator[str]:

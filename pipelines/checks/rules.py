@@ -6,7 +6,7 @@ from typing import Any
 
 from hera.workflows import Workflow
 
-from argosy.pipelines.checks import amounts, conditions, naming, project, schema, structure, tags, wiring
+from argosy.pipelines.checks import amounts, conditions, naming, project, schema, structure, tags, training, wiring
 from argosy.pipelines.checks.dropped import dropped_templates
 from argosy.pipelines.checks.view import View
 from argosy.pipelines.errors import Problem
@@ -28,7 +28,12 @@ RULES: tuple[structure.Rule, ...] = (
     amounts.manifest_size,
 )
 
-PROJECT_RULES: tuple[Callable[[View, Path], Iterator[Problem]], ...] = (project.datasets, project.tasks)
+PROJECT_RULES: tuple[Callable[[View, Path], Iterator[Problem]], ...] = (
+    project.datasets,
+    project.tasks,
+    training.scripts,
+    training.graces,
+)
 
 
 def check(workflow: Workflow, folder: Path | None = None) -> list[Problem]:

@@ -22,6 +22,7 @@ import click
 @click.option("--registry-size", metavar="SIZE", help="Of the claim for MLflow's files.  [default: 10Gi]")
 @click.option("--cache-size", metavar="SIZE", help="Of the claim for datasets.  [default: 100Gi]")
 @click.option("--staging-limit", metavar="PODS", type=int, help="Of pods that stage at a time.  [default: 4]")
+@click.option("--queue", metavar="NAME", help="LocalQueue of Kueue, which starts trainings on several nodes.")
 @click.option("--mlflow", metavar="URL", help="MLflow server. Without one, MLflow's files lie on a claim.")
 @click.option("--s3-endpoint", metavar="URL", help="S3 server.")
 @click.option("--artifact-bucket", metavar="NAME", help="Bucket for reports that the Argo UI shows.")

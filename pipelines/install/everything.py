@@ -2,10 +2,12 @@
 
 from argosy.pipelines.install.accounts import accounts
 from argosy.pipelines.install.claims import claims
+from argosy.pipelines.install.gang import gang
 from argosy.pipelines.install.namespace import namespace
-from argosy.pipelines.install.network import network
+from argosy.pipelines.install.network import policies
 from argosy.pipelines.install.node_folder import node_folder
 from argosy.pipelines.install.objects import Object
+from argosy.pipelines.install.queue import local_queue
 from argosy.pipelines.install.settings import Installation
 from argosy.pipelines.install.staging import staging
 from argosy.pipelines.install.stores import stores
@@ -18,6 +20,8 @@ def objects(settings: Installation) -> list[Object]:
         *claims(settings),
         staging(settings),
         *stores(settings),
-        network(settings),
+        gang(settings),
+        *([local_queue(settings, settings.queue)] if settings.queue else []),
+        *policies(settings),
         *([node_folder(settings)] if settings.image else []),
     ]

@@ -16,6 +16,7 @@ from argosy.pipelines.install.accounts import STEPS, TRIGGERS, TRIGGERS_TOKEN
 from argosy.pipelines.install.notes import CLIENTS
 from argosy.pipelines.install.staging import STAGING
 from argosy.pipelines.manifest import Json
+from argosy.pipelines.names import GANG
 from argosy.pipelines.placement import Storage
 
 State = Literal["ok", "failed", "unknown"]
@@ -119,6 +120,8 @@ def _objects(namespace: str, *, listens: bool) -> Finding:
     """What `argosy install` prints and Argo's server does not show; the webhooks' Secret, where something listens."""
     wanted = [
         f"serviceaccount/{STEPS}",
+        f"serviceaccount/{GANG}",
+        f"service/{GANG}",
         f"serviceaccount/{TRIGGERS}",
         f"secret/{TRIGGERS_TOKEN}",
         *([f"secret/{CLIENTS}"] if listens else []),

@@ -1,4 +1,4 @@
-"""What workflows' pods may reach: names, the Kubernetes API, and the stores. Nothing reaches them."""
+"""What pods may reach: names, the Kubernetes API, the stores, and a training's nodes each other."""
 
 import ipaddress
 from urllib.parse import SplitResult, urlsplit
@@ -6,6 +6,7 @@ from urllib.parse import SplitResult, urlsplit
 from argosy.pipelines.install.objects import Object, made
 from argosy.pipelines.install.settings import Installation, network_and_port
 from argosy.pipelines.manifest import Json
+from argosy.pipelines.names import GANG, GANG_LABEL
 
 WORKFLOW = "workflows.argoproj.io/workflow"
 """Label of every pod of a workflow (argo: workflow/controller/workflowpod.go:204)."""
@@ -17,21 +18,32 @@ _NODE_LOCAL_DNS = "169.254.20.10/32"
 _PORTS = {"http": 80, "https": 443}
 
 
-def network(settings: Installation) -> Object:
+def policies(settings: Installation) -> list[Object]:
     api = [_to(one) for one in settings.kubernetes_api] or [{"ports": [_tcp(port) for port in API_PORTS]}]
-    return made(
-        "Pods of workflows reach names, the Kubernetes API, to which Argo's executor reports, and the stores.\n"
-        "Nothing reaches them.",
-        "networking.k8s.io/v1",
-        "NetworkPolicy",
-        "argosy-steps",
-        settings,
-        spec={
-            "podSelector": {"matchExpressions": [{"key": WORKFLOW, "operator": "Exists"}]},
-            "policyTypes": ["Ingress", "Egress"],
-            "egress": [_names(), *api, *stores(settings)],
-        },
-    )
+    nodes = {"podSelector": {"matchLabels": {GANG_LABEL: "true"}}}
+    return [
+        _policy(
+            "Pods of workflows reach names, the Kubernetes API, to which Argo's executor reports, and the stores.\n"
+            "Nothing reaches them.",
+            "argosy-steps",
+            {
+                "podSelector": {"matchExpressions": [{"key": WORKFLOW, "operator": "Exists"}]},
+                "egress": [_names(), *api, *stores(settings)],
+            },
+            settings,
+        ),
+        _policy(
+            "The nodes of a training reach names, the stores, and each other, on any port.",
+            GANG,
+            {**nodes, "ingress": [{"from": [nodes]}], "egress": [_names(), {"to": [nodes]}, *stores(settings)]},
+            settings,
+        ),
+    ]
+
+
+def _policy(reason: str, name: str, spec: Json, settings: Installation) -> Object:
+    spec = {"policyTypes": ["Ingress", "Egress"], **spec}
+    return made(reason, "networking.k8s.io/v1", "NetworkPolicy", name, settings, spec=spec)
 
 
 def stores(settings: Installation) -> list[Json]:

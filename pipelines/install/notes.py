@@ -1,10 +1,12 @@
 """What is left to a person: credentials, and what argosy cannot know."""
 
+import textwrap
 from collections.abc import Iterator
 
 from argosy.pipelines.install.accounts import TRIGGERS
 from argosy.pipelines.install.network import is_closed, is_open
 from argosy.pipelines.install.objects import USER
+from argosy.pipelines.install.queue import cluster_queue
 from argosy.pipelines.install.settings import Installation
 from argosy.pipelines.install.stores import DATA, KEY, KEY_ID, REGISTRY
 
@@ -17,6 +19,7 @@ def notes(settings: Installation) -> Iterator[str]:
     yield from _credentials(settings)
     yield from _webhooks(settings)
     yield from _places(settings)
+    yield from _nodes(settings)
 
 
 def _credentials(settings: Installation) -> Iterator[str]:
@@ -68,3 +71,17 @@ def _places(settings: Installation) -> Iterator[str]:
         )
     if is_open(settings):
         yield "A store that is known by its name is let through on its port at any address: --egress NETWORK:PORT."
+
+
+def _nodes(settings: Installation) -> Iterator[str]:
+    if settings.access_mode == "ReadWriteOnce":
+        yield (
+            "The claims can be mounted on one node at a time. Trainings on several nodes need ReadWriteMany, and a\n"
+            "storage class that has it."
+        )
+    if settings.queue:
+        indented = textwrap.indent(cluster_queue(settings.queue), "  ")
+        yield (
+            f"Kueue's ClusterQueue {settings.queue}, if there is none yet, with quotas of your own. Pods that ask\n"
+            f"for a resource which it does not name are never admitted.\n{indented}".rstrip()
+        )

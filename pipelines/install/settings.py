@@ -91,6 +91,9 @@ class Installation(Noun):
     # pods of 64 connections could ask for 8,500, if their objects are small: they slow down when told to.
     # https://docs.aws.amazon.com/AmazonS3/latest/userguide/optimizing-performance.html
     staging_limit: int = Field(default=4, ge=1, description="number of pods that may stage at a time", examples=[4])
+    queue: Name | None = Field(
+        default=None, description="name of a LocalQueue of Kueue's, for trainings", examples=["train"]
+    )
     mlflow: Address | None = Field(
         default=None, description="address of the MLflow server", examples=["https://mlflow.example.org"]
     )

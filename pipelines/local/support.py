@@ -12,6 +12,7 @@ import msgspec
 
 from argosy.pipelines import manifest as m
 from argosy.pipelines.checks import structure
+from argosy.pipelines.local.cluster_wishes import wishes
 from argosy.pipelines.local.process import POD_FIELDS, Machine
 from argosy.pipelines.manifest import Json
 from argosy.pipelines.names import TEMPLATE_NAME
@@ -75,7 +76,8 @@ def examine(workflow: m.Workflow, document: Json, machine: Machine) -> Findings:
     for volume in workflow.spec.volumes:
         walk.refused.extend(_volume(volume, "spec"))
     walk.left_out.update(_left_out(workflow.spec))
-    return Findings(tuple(walk.refused), tuple(sorted(walk.left_out & NOTED)))
+    wished = {wish for template in document["spec"].get("templates") or [] for wish in wishes(template)}
+    return Findings(tuple(walk.refused), tuple(sorted(walk.left_out & NOTED | wished)))
 
 
 class _Walk:

@@ -11,6 +11,8 @@ from argosy.steps.exported_model import ModelCard
 
 RUN_UID = "argosy.run_uid"
 """The tag under which a run's version is found again: what makes publishing happen once."""
+RUN = "argosy.run"
+"""The tag of the run's name, under which its training's metrics are found."""
 LONGEST_PARAMETER = 6000  # mlflow/utils/validation.py, MAX_PARAM_VAL_LENGTH
 LONGEST_TAG = 8000  # the same, MAX_TAG_VAL_LENGTH
 
@@ -67,7 +69,7 @@ def _metrics(inputs: PublishInput, card: ModelCard) -> dict[str, float]:
 def _tags(inputs: PublishInput) -> dict[str, str]:
     tags = {
         RUN_UID: inputs.run_uid,
-        "argosy.run": inputs.run,
+        RUN: inputs.run,
         "argosy.revision": inputs.revision,
         "argosy.dataset": inputs.dataset,
         "argosy.dataset_hash": inputs.dataset_hash,

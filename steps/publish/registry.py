@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from argosy.steps.contracts import ExitCode
 from argosy.steps.errors import StepError
-from argosy.steps.publish.recipe import RUN_UID, Recipe
+from argosy.steps.publish.recipe import RUN, RUN_UID, Recipe
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -33,13 +33,25 @@ class Registry:
         return min((int(one.version) for one in found), default=None)
 
     def run(self, name: str, tags: dict[str, str], artifacts: str | None) -> "Run":
-        """The run with this uid, a new one if need be, in the experiment that has the registered model's name.
+        """The run with this uid, in the experiment that has the registered model's name: if need be, the one that its
+        training's metrics are in, else a new one.
 
         A new experiment keeps its files under `artifacts`; None leaves the place to the server.
         """
         experiment = self._experiment(artifacts)
         found = self._client.search_runs([experiment], f"tags.`{RUN_UID}` = '{tags[RUN_UID]}'", max_results=1)
-        return found[0] if found else self._client.create_run(experiment, tags=tags, run_name=name)
+        return found[0] if found else self._trained(experiment, name, tags)
+
+    def _trained(self, experiment: str, name: str, tags: dict[str, str]) -> "Run":
+        from mlflow.entities import RunTag
+
+        for run in self._client.search_runs([experiment], f"tags.`{RUN}` = '{name}'"):
+            if RUN_UID not in run.data.tags:
+                # Its uid comes last: killed before, the next attempt comes here again.
+                last = [RunTag(key, tags[key]) for key in sorted(tags, key=RUN_UID.__eq__)]
+                self._client.log_batch(run.info.run_id, tags=last)
+                return run
+        return self._client.create_run(experiment, tags=tags, run_name=name)
 
     def log(self, run: "Run", recipe: Recipe) -> None:
         """Parameters and metrics. The same again changes nothing: a metric bears the time of its run's start."""

@@ -1,7 +1,11 @@
 """What passes between a supervisor and its ranks: files in a folder that lives as long as the attempt.
 
 inputs.json     the step's input
+group.json      the attempt's name, and the nodes that take part
 leash           a named pipe, which the supervisor holds open
+beat-N          how far rank N is, see beats.py
+stack-N         where rank N was when it was asked, see stacks.py
+checkpoint      the step of the newest checkpoint that counts
 rank-N.json     why rank N failed
 exits.json      failed rank -> its exit code, negative for a signal
 outcome.json    what the training gave
@@ -11,30 +15,23 @@ import json
 import os
 import signal
 import threading
-import time
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from pydantic import FiniteFloat
 
-from argosy.steps import files, pod
+from argosy.steps import files
 from argosy.steps.base import Contract
-from argosy.steps.contracts import ExitCode, TrainInput
-from argosy.steps.errors import StepError
+from argosy.steps.contracts import TrainInput
+from argosy.steps.train import ownership, stacks
+from argosy.steps.train.beats import Beat, Pulse, pulse
+from argosy.steps.train.failures import Failure, failure_of, is_of_peers
 
-
-class Failure(Contract):
-    """Why a rank failed."""
-
-    rank: int
-    at: float
-    """Seconds since the epoch: the first failure is the cause, others follow from it."""
-    exit_code: ExitCode
-    message: str
-    trace: str
-    """The traceback; empty when the message says all."""
+ATTEMPT = "ARGOSY_ATTEMPT"
+"""Environment variable of a rank that names the attempt's folder."""
+PEERS_SECONDS = 3.0
+"""Time that a rank leaves to the one that it lost, to be seen as the first that failed."""
 
 
 class Outcome(Contract):
@@ -44,15 +41,28 @@ class Outcome(Contract):
     step: int
     model_hash: str = ""
     """Empty: stopped before the end, with a checkpoint at `step`."""
-    loss: FiniteFloat = 0.0
-    validation_accuracy: FiniteFloat = 0.0
-    samples_per_second: FiniteFloat = 0.0
+    loss: FiniteFloat | None = None
+    validation_accuracy: FiniteFloat | None = None
+    samples_per_second: FiniteFloat | None = None
+    save_seconds: FiniteFloat = 0.0
+    stall_seconds: FiniteFloat = 0.0
+
+
+class Group(Contract):
+    """Who takes part in an attempt."""
+
+    owner: str
+    """The attempt's name, which no other has."""
+    nodes: tuple[int, ...] = (0,)
+    """In the order of their ranks."""
 
 
 class Attempt:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._leash = folder / "leash"
+        self._group = folder / "group.json"
+        self._checkpoint = folder / "checkpoint"
         self._exits = folder / "exits.json"
         self._outcome = folder / "outcome.json"
 
@@ -62,6 +72,21 @@ class Attempt:
 
     def begin(self, inputs: TrainInput) -> None:
         files.write_text(self.folder / "inputs.json", inputs.model_dump_json())
+
+    def gather(self, group: Group) -> None:
+        """These nodes train together now."""
+        files.write_text(self._group, group.model_dump_json())
+
+    @property
+    def group(self) -> Group | None:
+        """None: the nodes have not met."""
+        return Group.model_validate_json(self._group.read_bytes()) if self._group.exists() else None
+
+    def fence(self) -> None:
+        """Called before anything of the run is written. Raises StepError (TEMPORARY) when another attempt owns it."""
+        if group := self.group:
+            inputs = self.inputs
+            ownership.require(inputs.models / inputs.run, group.owner)
 
     # The leash. While the supervisor holds it, a rank's read waits; a byte asks to stop; the end of the file means that
     # the supervisor is gone, however it died, and the rank must not live on. Linux and macOS alike.
@@ -91,16 +116,24 @@ class Attempt:
         threading.Thread(target=_follow, args=(leash, stop), daemon=True).start()
         return stop
 
+    # What a rank tells.
+
+    def beat(self, rank: int) -> Beat:
+        """The rank has begun: from here on its supervisor sees how far it is, and can ask where it is."""
+        stacks.answer(self.folder / f"stack-{rank}")
+        return Beat(self._beat(rank))
+
+    def report_checkpoint(self, step: int) -> None:
+        """The newest checkpoint that counts is of this step: on each node, when resumed and when one is committed."""
+        files.write_text(self._checkpoint, str(step))
+
     def report_failure(self, rank: int, error: BaseException) -> None:
-        told = isinstance(error, StepError)
-        failure = Failure(
-            rank=rank,
-            at=time.time(),
-            exit_code=error.exit_code if isinstance(error, StepError) else ExitCode.CODE,
-            message=error.message if isinstance(error, StepError) else f"rank {rank}: {pod.described(error)}",
-            trace="" if told else "".join(traceback.format_exception(error)),
-        )
+        """Why the rank failed. One that only lost its peers waits to be ended, so that theirs is seen as the first."""
+        of_peers = is_of_peers(error)
+        failure = failure_of(rank, error, step=self._step(rank))
         files.write_text(self.folder / f"rank-{rank}.json", failure.model_dump_json())
+        if of_peers:
+            threading.Event().wait(PEERS_SECONDS)
 
     def report_exits(self, exits: dict[int, int]) -> None:
         files.write_text(self._exits, json.dumps(exits))
@@ -108,10 +141,21 @@ class Attempt:
     def report_outcome(self, outcome: Outcome) -> None:
         files.write_text(self._outcome, outcome.model_dump_json())
 
-    def first_failure(self) -> Failure | None:
+    # What the supervisor reads.
+
+    def pulse(self, rank: int) -> Pulse | None:
+        """None: the rank has not begun."""
+        return pulse(self._beat(rank), rank)
+
+    def checkpoint(self) -> int | None:
+        """None: no rank has said which there is."""
+        return int(self._checkpoint.read_text(encoding="ascii")) if self._checkpoint.exists() else None
+
+    def failures(self) -> list[Failure]:
+        """Of all ranks, the first first."""
         paths = self.folder.glob("rank-*.json")
         failures = [Failure.model_validate_json(path.read_bytes()) for path in paths]
-        return min(failures, key=lambda failure: failure.at, default=None)
+        return sorted(failures, key=lambda failure: failure.at)
 
     def exits(self) -> dict[int, int]:
         return (
@@ -122,6 +166,13 @@ class Attempt:
 
     def outcome(self) -> Outcome | None:
         return Outcome.model_validate_json(self._outcome.read_bytes()) if self._outcome.exists() else None
+
+    def _beat(self, rank: int) -> Path:
+        return self.folder / f"beat-{rank}"
+
+    def _step(self, rank: int) -> int | None:
+        found = self.pulse(rank)
+        return found.step if found else None
 
 
 def _follow(leash: int, stop: threading.Event) -> None:

@@ -1,10 +1,12 @@
 """A run in the model store.
 
 MODELS/RUN/recipe.json              what is being trained: a run's name stands for one recipe, for ever
-MODELS/RUN/checkpoints/step-*/      see checkpoints.py
+MODELS/RUN/checkpoints/             see checkpoints/
 MODELS/RUN/model/                   the exported model
 MODELS/RUN/result.json              there when the training is finished
 MODELS/RUN/lock                     held by the supervisor
+MODELS/RUN/owner.json               see ownership.py
+MODELS/RUN/attempts/                see history.py
 """
 
 import fcntl
@@ -16,7 +18,7 @@ from pydantic import ValidationError
 
 from argosy.steps import exported_model, files
 from argosy.steps.base import Contract, Md5
-from argosy.steps.contracts import ExitCode, TrainInput, TrainOutput
+from argosy.steps.contracts import ExitCode, Loop, TrainInput, TrainOutput
 from argosy.steps.errors import StepError, configuration_error, data_error
 
 MODEL = "model"
@@ -29,6 +31,9 @@ class Recipe(Contract):
     dataset_hash: Md5
     seed: int
     hyperparameters: dict[str, str]
+    script: str = ""
+    loop: Loop = Loop()
+    streaming: bool = False
 
 
 class Run:
@@ -39,11 +44,15 @@ class Run:
         self.folder = inputs.models / inputs.run
         self.checkpoints = self.folder / "checkpoints"
         self.model = self.folder / MODEL
+        self._recipe_file = self.folder / "recipe.json"
         self._recipe = Recipe(
             task=inputs.task,
             dataset_hash=inputs.dataset_hash,
             seed=inputs.seed,
             hyperparameters=inputs.hyperparameters,
+            script=inputs.script,
+            loop=inputs.loop,
+            streaming=inputs.streaming,
         )
 
     @contextmanager
@@ -62,21 +71,24 @@ class Run:
             os.close(lock)
 
     def claim(self) -> None:
-        """The run is of this recipe.
+        """The run is of this recipe. Raises StepError as `agree`."""
+        self.agree()
+        if not self._recipe_file.exists():
+            files.write_text(self._recipe_file, self._recipe.model_dump_json(indent=2) + "\n")
 
-        Raises StepError when it was begun with another (CONFIGURATION), or nothing says with which (DATA).
+    def agree(self) -> None:
+        """Raises StepError when the run was begun with another recipe (CONFIGURATION), or with one that cannot be read
+        (DATA).
         """
-        path = self.folder / "recipe.json"
+        path = self._recipe_file
         if not path.exists():
-            files.write_text(path, self._recipe.model_dump_json(indent=2) + "\n")
             return
         try:
             begun = Recipe.model_validate_json(path.read_bytes())
         except ValidationError:
             remedy = f"give another --run, or remove {self.folder} to train anew"
             raise data_error(f"{path}: is no recipe of this version of argosy; {remedy}") from None
-        for field in Recipe.model_fields:
-            before, now = getattr(begun, field), getattr(self._recipe, field)
+        for (field, before), (_, now) in zip(_settings(begun), _settings(self._recipe), strict=True):
             if before != now:
                 raise configuration_error(
                     f"run {self.name}: was begun with {field} {before} and not {now}; give another --run"
@@ -105,3 +117,12 @@ class Run:
 
     def finish(self, output: TrainOutput) -> None:
         files.write_text(self.folder / "result.json", output.model_dump_json(indent=2) + "\n")
+
+
+def _settings(recipe: Recipe) -> Iterator[tuple[str, object]]:
+    """Each by its name; those of the loop as `loop.NAME`."""
+    for field, value in recipe:
+        if isinstance(value, Loop):
+            yield from ((f"{field}.{name}", setting) for name, setting in value)
+        else:
+            yield field, value

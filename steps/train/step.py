@@ -2,49 +2,76 @@
 
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from argosy.steps import files, staged
 from argosy.steps.contracts import ExitCode, TrainInput, TrainOutput
 from argosy.steps.errors import StepError, configuration_error
+from argosy.steps.train import course, nodes
 from argosy.steps.train.attempt import Outcome
+from argosy.steps.train.course import Supervising
 from argosy.steps.train.run import MODEL, Run
-from argosy.steps.train.supervisor import supervise
+from argosy.steps.train.supervisor import Supervisor
 
 
-def run(inputs: TrainInput) -> TrainOutput:
+def run(inputs: TrainInput, supervising: Supervising = Supervisor) -> TrainOutput:
     started = time.monotonic()
-    run = Run(inputs)
+    node, run = nodes.this_node(inputs), Run(inputs)
+    if not node.is_leader:
+        run.agree()
+        if result := run.result():
+            return result
+        with _workplace(inputs) as folder:
+            return course.followed(inputs, run, node, folder, supervising)
     with run.locked():
         run.claim()
         if result := run.result():
             return result
         run.sweep()
-        _require_gpus(inputs)
-        files.sweep(inputs.output)
-        with staged.data(inputs), tempfile.TemporaryDirectory(prefix=files.PARTIAL, dir=inputs.output) as folder:
-            outcome = supervise(inputs, Path(folder))
-        output = TrainOutput(
-            summary=_summary(outcome),
-            seconds=time.monotonic() - started,
-            model=f"{inputs.run}/{MODEL}",
-            model_hash=outcome.model_hash,
-            steps=outcome.step,
-            resumed_at_step=outcome.resumed_at_step,
-            loss=outcome.loss,
-            validation_accuracy=outcome.validation_accuracy,
-            samples_per_second=outcome.samples_per_second,
-        )
+        with _workplace(inputs) as folder:
+            outcome = course.led(inputs, run, node, folder, supervising)
+        output = _output(inputs, outcome, time.monotonic() - started)
         run.finish(output)
         return output
 
 
-def _summary(outcome: Outcome) -> str:
-    resumed = f", resumed at step {outcome.resumed_at_step:,}" if outcome.resumed_at_step else ""
-    return (
-        f"validation accuracy {outcome.validation_accuracy:.4g} after {outcome.step:,} steps{resumed}, "
-        f"loss {outcome.loss:.4g}, {outcome.samples_per_second:,.0f} samples/s"
+@contextmanager
+def _workplace(inputs: TrainInput) -> Iterator[Path]:
+    """A folder for the attempt, while the data is kept on the node."""
+    _require_gpus(inputs)
+    files.sweep(inputs.output)
+    with staged.data(inputs), tempfile.TemporaryDirectory(prefix=files.PARTIAL, dir=inputs.output) as folder:
+        yield Path(folder)
+
+
+def _output(inputs: TrainInput, outcome: Outcome, seconds: float) -> TrainOutput:
+    return TrainOutput(
+        summary=_summary(outcome),
+        seconds=seconds,
+        model=f"{inputs.run}/{MODEL}",
+        model_hash=outcome.model_hash,
+        steps=outcome.step,
+        resumed_at_step=outcome.resumed_at_step,
+        loss=outcome.loss,
+        validation_accuracy=outcome.validation_accuracy,
+        samples_per_second=outcome.samples_per_second,
+        save_seconds=outcome.save_seconds,
+        stall_seconds=outcome.stall_seconds,
     )
+
+
+def _summary(outcome: Outcome) -> str:
+    """`validation accuracy 0.97 after 400 steps, resumed at step 120, loss 0.05, 3,000 samples/s`, as far as known."""
+    accuracy, loss, rate = outcome.validation_accuracy, outcome.loss, outcome.samples_per_second
+    parts = [
+        f"{'' if accuracy is None else f'validation accuracy {accuracy:.4g} after '}{outcome.step:,} steps",
+        f"resumed at step {outcome.resumed_at_step:,}" if outcome.resumed_at_step else "",
+        "" if loss is None else f"loss {loss:.4g}",
+        "" if rate is None else f"{rate:,.0f} samples/s",
+    ]
+    return ", ".join(part for part in parts if part)
 
 
 def _require_gpus(inputs: TrainInput) -> None:

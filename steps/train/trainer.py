@@ -1,169 +1,143 @@
-"""The training loop of one rank."""
+"""argosy's own loop: a task, trained on its data."""
 
-import threading
-import time
-from typing import Any
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import torch
 from torch import Tensor, nn
-from torch.nn.parallel import DistributedDataParallel
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
-from argosy.steps import task, usercode
-from argosy.steps.contracts import ExitCode, TrainInput
-from argosy.steps.errors import StepError, configuration_error
-from argosy.steps.progress import Progress
-from argosy.steps.samples import Samples
-from argosy.steps.task import Task
-from argosy.steps.train.checkpoints import Checkpoints
-from argosy.steps.train.data import Batches, seed_generators
-from argosy.steps.train.world import World
+from argosy.steps import task
+from argosy.steps.contracts import TrainInput
+from argosy.steps.shards.indexing import index
+from argosy.steps.train import parts
+from argosy.steps.train.advance import Advance, output_of
+from argosy.steps.train.data.batch import Batch
+from argosy.steps.train.data.evaluation import evaluation
+from argosy.steps.train.data.feed import Feed
+from argosy.steps.train.data.loader import Loader
+from argosy.steps.train.data.seeding import seed_generators
+from argosy.steps.train.data.stream import Stream
+from argosy.steps.train.schedule import Schedule
+from argosy.steps.train.session import Session
+from argosy.steps.train.watching import EpochLoss, Looks, Spikes
 
 
 class Trainer:
-    """The state of a training: model, optimiser, and a position in the data."""
+    """All that a training has, but for the session that keeps it."""
 
-    def __init__(
-        self, inputs: TrainInput, user_task: Task, samples: Samples, world: World, checkpoints: Checkpoints
-    ) -> None:
-        self._inputs, self._task, self._samples, self._world = inputs, user_task, samples, world
-        self._checkpoints = checkpoints
-        given = user_task.hyperparameters
-        self._batches = Batches(len(samples), given.batch_size, given.epochs, inputs.seed)
+    def __init__(self, session: Session, inputs: TrainInput) -> None:
+        """Raises StepError (DATA) for data that is not as it should be."""
+        self._session, self._inputs, self._loop, self._task = session, inputs, inputs.loop, session.task
+        self._validation = index(session.data, "validation")
+        self._loader = _loader(session, inputs)
         seed_generators(inputs.seed, "model")
-        self.model = user_task.model().to(world.device)
-        self._optimizer = user_task.optimizer(self.model.parameters())
-        self._step = self.resumed_at = 0
-        self._epoch_loss = self._seconds = 0.0
-        self._epoch_samples = self._trained = 0
-
-    @property
-    def step(self) -> int:
-        return self._step
-
-    @property
-    def is_finished(self) -> bool:
-        return self._step == self._batches.total
-
-    @property
-    def loss(self) -> float:
-        """Mean over the current epoch."""
-        return self._epoch_loss / max(1, self._epoch_samples)
-
-    @property
-    def samples_per_second(self) -> float:
-        """Of all attempts together."""
-        return self._trained / max(self._seconds, 1e-9)
-
-    def resume(self) -> None:
-        """Goes to the newest checkpoint, if there is one."""
-        step = self._world.agreed(self._checkpoints.newest() if self._world.rank == 0 else 0)
-        if not step:
-            return
-        state = self._checkpoints.load(step)
-        if state["dataset_hash"] != self._inputs.dataset_hash:
-            raise configuration_error(
-                f"checkpoint of step {step}: was trained on data {state['dataset_hash']} and not "
-                f"{self._inputs.dataset_hash}; give another --run"
-            )
-        self.model.load_state_dict(state["model"])
-        self._optimizer.load_state_dict(state["optimizer"])
-        self._step = self.resumed_at = step
-        self._epoch_loss, self._epoch_samples = state["epoch_loss"], state["epoch_samples"]
-        self._trained, self._seconds = state["trained"], state["seconds"]
-
-    def train(self, stop: threading.Event) -> None:
-        """Goes on to the end, or until any rank is asked to stop; a checkpoint is left either way."""
-        parallel = DistributedDataParallel(self.model)
-        progress = Progress(self._batches.total)
-        saved_at = mark = time.monotonic()
-        self.model.train()
-        while not self.is_finished:
-            loss, count = self._advance(parallel)
-            due = self._world.rank == 0 and time.monotonic() - saved_at >= self._inputs.checkpoint_every_seconds
-            total, save, stopped = self._world.summed(loss, due, stop.is_set())
-            self._count(total, count, time.monotonic() - mark)
-            mark = time.monotonic()
-            if self._world.rank == 0:
-                progress.report(self._step, self._line)
-            if save or stopped or self.is_finished:
-                self._save()
-                saved_at = time.monotonic()
-            if stopped:
-                return
-
-    def validated(self, samples: Samples) -> float:
-        """Share of these samples that are predicted correctly; every rank judges its part."""
-        self.model.eval()
-        mine = torch.arange(self._world.rank, len(samples), self._world.size)
-        size = self._task.hyperparameters.batch_size
-        correct = 0
-        with torch.inference_mode():
-            for start in range(0, len(mine), size):
-                indices = mine[start : start + size]
-                outputs = self._outputs(self.model, samples.inputs[indices])
-                targets = samples.targets[indices].to(self._world.device)
-                correct += int(task.correct(self._task, outputs, targets).sum())
-        return self._world.summed(correct)[0] / len(samples)
-
-    def _advance(self, parallel: DistributedDataParallel) -> tuple[float, int]:
-        """One optimiser step. This rank's sum of losses, and the samples of all ranks."""
-        world, batch = self._world, self._batches.at(self._step)
-        seed_generators(self._inputs.seed, "step", self._step, world.rank)
-        mine = batch[world.rank :: world.size]
-        # DDP takes the mean over ranks, and the ranks' parts of a batch can differ in size. A rank without a part
-        # joins in with a sample that does not count.
-        weight = len(mine) * world.size / len(batch)
-        indices = mine if len(mine) else batch[:1]
-        outputs = self._outputs(parallel, self._samples.inputs[indices])
-        targets = self._samples.targets[indices].to(world.device)
-        loss = task.loss(self._task, outputs, targets)
-        self._optimizer.zero_grad()
-        (loss * weight).backward()  # type: ignore[no-untyped-call] # torch leaves it without types
-        self._optimizer.step()
-        if self._step == self.resumed_at:
-            # A wrong one should be known now, not after the last epoch. The next step seeds all generators anew.
-            task.correct(self._task, outputs.detach(), targets)
-        return loss.item() * len(mine), len(batch)
-
-    def _outputs(self, model: nn.Module, inputs: Tensor) -> Tensor:
-        try:
-            outputs: Tensor = model(inputs.to(self._world.device))
-        except Exception as error:
-            error.add_note(
-                f"in what {usercode.place(self._task.model)} gave, for inputs of shape {tuple(inputs.shape)}"
-            )
-            raise
-        return outputs
-
-    def _count(self, loss: float, count: int, seconds: float) -> None:
-        if not torch.isfinite(torch.tensor(loss)):
-            raise StepError(
-                ExitCode.CODE,
-                f"{self._inputs.task}: the loss is {loss} at step {self._step + 1}; lower the learning rate",
-            )
-        if self._batches.begins_epoch(self._step):
-            self._epoch_loss, self._epoch_samples = 0.0, 0
-        self._epoch_loss += loss
-        self._epoch_samples += count
-        self._trained += count
-        self._seconds += seconds
-        self._step += 1
-
-    def _save(self) -> None:
-        if self._world.rank == 0:
-            self._checkpoints.save(self._step, self._state())
-
-    def _state(self) -> dict[str, Any]:
-        return {
-            "dataset_hash": self._inputs.dataset_hash,
-            "model": self.model.state_dict(),
-            "optimizer": self._optimizer.state_dict(),
-            "epoch_loss": self._epoch_loss,
-            "epoch_samples": self._epoch_samples,
-            "trained": self._trained,
-            "seconds": self._seconds,
+        self._model = self._task.model().to(session.device)
+        optimizer = self._task.optimizer(self._model.parameters())
+        self._schedule = Schedule(optimizer, self._loop, self._loader.total)
+        self._advance = Advance(self._task, self._model, optimizer, self._loop, session.device)
+        self._average = _average(self._model, self._loop.average)
+        self._epoch, self._looks = EpochLoss(self._loader.per_epoch), Looks()
+        self._spikes = Spikes(self._loop.spike, session.spoiled)
+        self._weights = {"model": self._advance.parallel} | ({"average": self._average} if self._average else {})
+        self._others = {
+            "optimizer": optimizer,
+            "scaler": self._advance.scaler,
+            "epoch": self._epoch,
+            "looks": self._looks,
+            "spikes": self._spikes,
         }
 
-    def _line(self) -> str:
-        rate = f"{self.samples_per_second:,.0f} samples/s"
-        return f"step {self._step:,}/{self._batches.total:,}, loss {self.loss:.4f}, {rate}"
+    def train(self) -> None:
+        """From the newest checkpoint to the end, and a model. Ends the process when asked to stop. Raises StepError."""
+        self._session.watch(self._epoch.add)
+        self._session.watch(self._spikes.add)
+        self._go_on(self._session.resume(**self._weights, **self._others))
+        accuracy = self._best()
+        self._session.export(self._judged, self._sample(), loss=self._epoch.mean, validation_accuracy=accuracy)
+
+    @property
+    def _judged(self) -> nn.Module:
+        """What is evaluated and exported."""
+        return parts.bare(self._average or self._model)
+
+    def _go_on(self, first: int) -> None:
+        self._model.train()
+        batches = self._loader.batches(first)
+        for step in self._session.steps(self._loader.total):
+            if self._looks.are_enough(self._loop.patience):
+                break
+            self._step(step, batches)
+
+    def _step(self, step: int, batches: Iterator[Batch]) -> None:
+        waited = self._loader.waited
+        batch = next(batches)
+        measured = {"learning_rate": self._schedule.apply(step), "data_wait_seconds": self._loader.waited - waited}
+        seed_generators(self._inputs.seed, "step", step, self._session.rank)
+        loss = self._advance.step(batch)
+        if self._average is not None:
+            self._average.update_parameters(self._model)
+        if self._is_looked_at(step + 1):
+            measured["validation_accuracy"] = self._look(step + 1)
+        self._session.report(loss=loss, samples=batch.samples, **measured)
+
+    def _is_looked_at(self, step: int) -> bool:
+        """Whether the model is judged after so many steps."""
+        epochs, rest = divmod(step, self._loader.per_epoch)
+        every = self._loop.evaluate_every_epochs
+        return step == self._loader.total or (every > 0 and rest == 0 and epochs % every == 0)
+
+    def _look(self, step: int) -> float:
+        with self._session.aside("evaluate"):
+            accuracy = self._accuracy()
+        self._looks.add(step, accuracy)
+        self._session.keep(accuracy)
+        return accuracy
+
+    def _accuracy(self) -> float:
+        """Share of validation samples that are predicted correctly; every rank judges its part."""
+        for module in self._weights.values():
+            parts.share_buffers(module)
+        model, session = self._judged, self._session
+        size = self._task.hyperparameters.batch_size
+        correct = 0
+        model.eval()
+        with torch.inference_mode():
+            for inputs, targets in evaluation(self._task, self._validation, session.rank, session.size, size):
+                outputs = output_of(model, self._task, inputs.to(session.device))
+                correct += int(task.correct(self._task, outputs, targets.to(session.device)).sum())
+        model.train()
+        return session.summed(correct) / len(self._validation)
+
+    def _best(self) -> float:
+        """The best model seen is the one that is exported. Its accuracy."""
+        looks, step = self._looks, self._looks.last_step
+        if looks.best_step != step:
+            step = self._session.take_best(**self._weights) or step
+        return looks.accuracy(step)
+
+    def _sample(self) -> Tensor:
+        inputs, _ = next(evaluation(self._task, self._validation, 0, 1, 1))
+        return inputs[0]
+
+
+def _loader(session: Session, inputs: TrainInput) -> Feed:
+    given = session.task.hyperparameters
+    make: Callable[..., Feed] = partial(Stream, session.task, session.data, "train")
+    if not inputs.streaming:
+        make = partial(Loader, session.task, index(session.data, "train"))
+    return make(
+        batch_size=given.batch_size,
+        epochs=given.epochs,
+        seed=inputs.seed,
+        rank=session.rank,
+        size=session.size,
+        workers=inputs.loader_workers,
+    )
+
+
+def _average(model: nn.Module, decay: float) -> AveragedModel | None:
+    if not decay:
+        return None
+    rule = get_ema_multi_avg_fn(decay)  # type: ignore[no-untyped-call] # torch leaves it without types
+    return AveragedModel(model, multi_avg_fn=rule)

@@ -42,12 +42,16 @@ class World:
 
 @contextmanager
 def joined(*, gpus: bool) -> Iterator[World]:
-    """The rank that torchrun's environment says. Numbers travel by gloo, gradients on GPUs by nccl."""
-    device = torch.device("cuda", int(os.environ["LOCAL_RANK"])) if gpus else torch.device("cpu")
+    """The rank that torchrun's environment says, or the only one. Numbers travel by gloo, gradients on GPUs by nccl."""
+    device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0"))) if gpus else torch.device("cpu")
     if gpus:
         torch.cuda.set_device(device)
-    distributed.init_process_group("cpu:gloo,cuda:nccl" if gpus else "gloo")
-    try:
-        yield World(distributed.get_rank(), distributed.get_world_size(), device)
-    finally:
-        distributed.destroy_process_group()
+    backend = "cpu:gloo,cuda:nccl" if gpus else "gloo"
+    if distributed.is_torchelastic_launched():
+        distributed.init_process_group(backend)
+    else:
+        store = distributed.HashStore()  # type: ignore[attr-defined] # it is documented, but not listed
+        distributed.init_process_group(backend, store=store, rank=0, world_size=1)
+    yield World(distributed.get_rank(), distributed.get_world_size(), device)
+    # Not after a failure: it would wait for collectives that can no longer end.
+    distributed.destroy_process_group()

@@ -176,6 +176,14 @@ def test_a_list_is_whole_and_in_the_order_of_s3_whatever_the_page(page, store, p
     assert [one["Prefix"] for _, prefixes in found for one in prefixes] == ["p/a/"]
 
 
+def test_several_objects_are_removed_at_once_and_no_others(store, folder):
+    for name in ("gone/a", "gone/b c", "stays"):
+        obstore.put(native(store), name, b"x")
+    obstore.delete(native(store), ["gone/a", "gone/b c", "never/there"])
+    assert not list((folder / "bucket/gone").iterdir())
+    assert (folder / "bucket/stays").exists()
+
+
 @pytest.mark.parametrize("path", ["/bucket/../../etc/passwd", "/../etc/passwd", "/bucket/a/%2e%2e/%2e%2e/x"])
 def test_a_key_leads_out_of_no_bucket(path, store):
     assert ask(store, "GET", path)[0] == 400

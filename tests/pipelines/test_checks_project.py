@@ -9,6 +9,7 @@ from argosy.pipelines import Accuracy, Dataset, Pipeline, Registry, Training
 from argosy.pipelines.checks.linter import argo_lint
 from argosy.pipelines.checks.project import dataset_problems
 from argosy.pipelines.checks.rules import check
+from argosy.pipelines.local.store import Home
 
 ROOT = Path(__file__).parents[2]
 LOCK = """schema: '2.0'
@@ -35,11 +36,11 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def problems(project, dataset="data/digits", task="vision.tasks:Digits"):
+def problems(project, dataset="data/digits", task="vision.tasks:Digits", **training):
     pipeline = Pipeline(
         name="digits",
         dataset=dataset if isinstance(dataset, list) else Dataset(dataset),
-        training=Training(task=task),
+        training=Training(task=task, **training),
         gates=[Accuracy(at_least=0.9)],
         registry=Registry("digits"),
         image="i",
@@ -75,6 +76,58 @@ def test_import_of_a_task_that_is_not_there_is_told_with_its_line(project):
     file.write_text(IMPORTING.format("not_there_at_all"))
     remedy = "install it, or put it into the project's folder"
     assert problems(project) == [f"{file}:{n}: there is no module not_there_at_all; {remedy}" for n in (1, 2)]
+
+
+def test_task_of_several_nodes_is_looked_for_too(project):
+    assert problems(project, nodes=2) == []
+    assert problems(project, task="vision.task:Digits", nodes=2) == problems(project, task="vision.task:Digits")
+
+
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_missing_script_is_told(project, nodes):
+    told = f"train.py: there is no such script in {project}; give its path relative to the project"
+    assert problems(project, script="train.py", nodes=nodes) == [told]
+    (project / "train.py").touch()
+    assert problems(project, script="train.py", nodes=nodes) == []
+
+
+# ---------------------------------------------------------------------------------------------- the last save
+
+
+def ran(project, name, seconds, pipeline="digits"):
+    """A run that ended, whose checkpoints took so long."""
+    outputs = {"parameters": [{"name": "save-seconds", "value": str(seconds)}]}
+    node = {"id": "t", "name": "t", "type": "Pod", "phase": "Succeeded", "outputs": outputs}
+    workflow = {
+        "metadata": {"name": name, "labels": {"argosy/pipeline": pipeline}},
+        "spec": {},
+        "status": {"phase": "Succeeded", "nodes": {"t": node}},
+    }
+    Home(project / ".argosy").run(name).create("", workflow)
+
+
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_a_grace_shorter_than_the_last_save_is_refused(project, nodes):
+    ran(project, "digits-1", 40.25)
+    assert problems(project, grace="30s", nodes=nodes) == [
+        "training.grace: 30 s are less than a checkpoint took in run digits-1: 40.2 s; set grace to 81s or more"
+    ]
+    assert problems(project, grace="81s", nodes=nodes) == []
+
+
+def test_the_newest_run_of_this_pipeline_counts(project):
+    ran(project, "digits-1", 40)
+    ran(project, "digits-2", 5)
+    ran(project, "letters-1", 40, pipeline="letters")
+    assert problems(project, grace="30s") == []
+
+
+def test_damaged_runs_and_runs_without_a_checkpoint_are_passed_over(project):
+    ran(project, "digits-1", 40)
+    ran(project, "digits-2", "")
+    ran(project, "digits-3", 1)
+    (project / ".argosy/runs/digits-3/workflow.json").write_text("{")
+    assert "took in run digits-1" in problems(project, grace="30s")[0]
 
 
 def test_missing_class_is_told_with_the_nearest(project):

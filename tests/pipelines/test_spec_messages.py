@@ -4,19 +4,25 @@ import pytest
 from pydantic import BaseModel, Field, create_model
 
 from argosy.pipelines import (
+    Accelerator,
     Accuracy,
     Checkpoints,
     Claim,
     Dataset,
     Git,
     Latency,
+    Loop,
     NodeFolder,
+    Nodes,
     Pipeline,
+    Queue,
     Registry,
     Resources,
     Scratch,
     Storage,
+    Topology,
     Training,
+    Volcano,
 )
 from argosy.pipelines.errors import SpecError
 
@@ -89,7 +95,99 @@ Strange = create_model("Strange", grösse=(int, 1))
         (lambda: Checkpoints(every="0s"), "Checkpoints.every: '0s' is no time at all; give"),
         (lambda: Checkpoints(keep=1), "Checkpoints.keep: 1 is below 2; give"),
         (lambda: Training(task="digits"), "Training.task: 'digits' does not look right; give the task's import string"),
-        (lambda: Training(task="a:B", nodes=2), "Training.nodes: 2 nodes cannot be trained on yet; set nodes to 1"),
+        (
+            lambda: Training(task="a:B", nodes=0),
+            "Training.nodes: 0 is no number of nodes; give one such as 2, or Nodes(",
+        ),
+        (lambda: Training(task="a:B", nodes="2"), "Training.nodes: '2' is no number of nodes; give one such as 2"),
+        (
+            lambda: Training(task="a:B", nodes=Nodes(at_least=2, at_most=4)),
+            "Training: no queue admits a part of 4 nodes; name one of Kueue's: queue=Queue('train')",
+        ),
+        (
+            lambda: Training(task="a:B", nodes=Nodes(at_least=2, at_most=4), queue=Volcano()),
+            "Training: no queue admits a part of 4 nodes; name one of Kueue's: queue=Queue('train')",
+        ),
+        (
+            lambda: Nodes(at_least=4, at_most=4),
+            "Nodes: 4 nodes at least and 4 at most are no range; set nodes=4",
+        ),
+        (
+            lambda: Training(task="a:B", queue="train"),
+            "Training.queue: 'train' is no queue; write Queue('train'), or Vol",
+        ),
+        (lambda: Queue("Train"), "Queue.name: 'Train' does not look right; give the name of a LocalQueue"),
+        (lambda: Topology("a rack"), "Topology.level: 'a rack' does not look right; give the label of nodes whose"),
+        (
+            lambda: Training(task="a:B", script="/vision/train.py"),
+            "Training.script: '/vision/train.py' does not look right; give the path of a training script",
+        ),
+        (
+            lambda: Training(task="a:B", script="../train.py"),
+            "Training.script: '../train.py' leads out of the project; give a path inside it",
+        ),
+        (
+            lambda: Training(task="a:B", script="train.py", loop=Loop(compile=True)),
+            "Training: loop is of argosy's own loop, and train.py trains; leave out one of them",
+        ),
+        (
+            lambda: Loop(precision="fp16"),
+            "Loop.precision: 'fp16' is none of 'float32', 'bfloat16' or 'float16'; give what the model computes in",
+        ),
+        (lambda: Loop(average=1), "Loop.average: 1 is not below 1; give the decay of the weights' moving average"),
+        (lambda: Loop(epochs=3), "Loop.epochs: Loop has no such field; it has precision, accumulation"),
+        (
+            lambda: Checkpoints(store="/mnt/x"),
+            "Checkpoints.store: '/mnt/x' does not look right; give the bucket and pre",
+        ),
+        (
+            lambda: Checkpoints(hours_between_failures=0),
+            "Checkpoints.hours_between_failures: 0 is not above 0; give the expected hours",
+        ),
+        (
+            lambda: Training(task="a:B", environment={"WORLD_SIZE": "2"}),
+            "Training.environment: WORLD_SIZE is set for each process by argosy and torchrun; leave it out",
+        ),
+        (
+            lambda: Training(task="a:B", environment={"A-B": "2"}),
+            "Training.environment: 'A-B' is no variable's name; use ASCII letters, digits and _",
+        ),
+        (
+            lambda: Training(task="a:B", environment={"X": "{{y}}"}),
+            "Training.environment: the value of X holds {{, which Argo would replace; reword it",
+        ),
+        (
+            lambda: Training(task="a:B", environment={"HF_TOKEN": "hunter2"}),
+            "Training.environment: HF_TOKEN would stand in the manifest; put it into the Secret of",
+        ),
+        (
+            lambda: Training(task="a:B", resources=RESOURCES, more_memory="512Mi"),
+            "Training: more_memory 512Mi is less than the 1Gi of the pod; change one",
+        ),
+        (
+            lambda: Training(task="a:B", resources=RESOURCES, shared_memory="1Gi"),
+            "Training: shared_memory 1Gi is not less than the 1Gi of the pod; change one",
+        ),
+        (
+            lambda: Resources(cpu=1, memory="1Gi", accelerator=Accelerator("amd.com/gpu")),
+            "Resources: an accelerator is described, and no gpus are asked for; set gpus, or leave out Accelerator(",
+        ),
+        (
+            lambda: Resources(cpu=1, memory="1Gi", gpus=2, accelerator=Accelerator("nvidia.com/mig-1g.10gb")),
+            "Resources: a process sees one nvidia.com/mig-1g.10gb alone; set gpus to 1, and more nodes",
+        ),
+        (
+            lambda: Accelerator("amd.com/gpu", memory_at_least="40Gi"),
+            "Accelerator: nodes with amd.com/gpu have no label that tells their memory; leave out memory_at_least, and",
+        ),
+        (lambda: Accelerator("gpu"), "Accelerator.resource: 'gpu' does not look right; give the resource that nodes"),
+        (
+            lambda: Training(
+                task="a:B",
+                resources=Resources(cpu=1, memory="1Gi", gpus=1, accelerator=Accelerator("habana.ai/gaudi")),
+            ),
+            "Training: argosy's own loop cannot train on habana.ai/gaudi; name a script of yours that can",
+        ),
         (
             lambda: Training(task="a:B", ranks_per_node=4, resources=Resources(cpu=1, memory="1Gi", gpus=2)),
             "Training: 4 ranks_per_node do not fit on 2 GPUs; set ranks_per_node to 2, or resources.gpus to 4",
@@ -199,6 +297,12 @@ def test_a_password_is_not_repeated():
     assert "hunter2" not in str(caught.value)
     with pytest.raises(SpecError) as caught:
         Git("https://me:hunter2@git.example.org/x.git")
+    assert "hunter2" not in str(caught.value)
+
+
+def test_a_secret_among_variables_is_not_repeated():
+    with pytest.raises(SpecError) as caught:
+        Training(task="a:B", environment={"API_KEY": "hunter2"})
     assert "hunter2" not in str(caught.value)
 
 

@@ -259,7 +259,8 @@ def test_the_record_of_ensuring_is_not_taken_for_the_steps_own(step):
 @each_step
 def test_infrastructure_alone_is_tried_again(step):
     strategy = built(step)["retryStrategy"]
-    assert (strategy["limit"], strategy["retryPolicy"]) == (5, "Always")
+    assert (strategy["limit"], strategy["retryPolicy"]) == (100 if step == Step.TRAIN else 5, "Always")
+    assert (strategy["backoff"]["duration"], strategy["backoff"]["cap"]) == ("5s", "5m")
 
     def is_retried(code, status="Failed", message=""):
         known = {"exitCode": str(code), "status": status, "message": message}
@@ -400,15 +401,16 @@ def sources(container):
 def test_argos_own_containers_pass_restricted_pod_security_and_alone_have_a_token(step):
     patch = json.loads(built(step)["podSpecPatch"])
     assert patch["automountServiceAccountToken"] is False
-    (init,), (wait,) = patch["initContainers"], patch["containers"]
+    (init,), (wait,) = patch["initContainers"], [one for one in patch["containers"] if one["name"] != "main"]
     assert (init["name"], wait["name"]) == ("init", "wait")
+    assert not [one for one in patch["containers"] if one["name"] == "main" and "volumeMounts" in one]
     for container in (init, wait):
         rights = container["securityContext"]
         assert (rights["allowPrivilegeEscalation"], rights["capabilities"]) == (False, {"drop": ["ALL"]})
         (mount,) = container["volumeMounts"]
         assert (mount["mountPath"], mount["readOnly"]) == ("/var/run/secrets/kubernetes.io/serviceaccount", True)
         assert mount["name"] in {one["name"] for one in patch["volumes"]}
-    assert "{{" not in built(step)["podSpecPatch"]
+    assert patch["volumes"][0]["projected"]["sources"][0]["serviceAccountToken"]["path"] == "token"
 
 
 # ---------------------------------------------------------------------------------------------- code from git

@@ -7,8 +7,8 @@ from argosy.pipelines import templates
 from argosy.steps import contracts
 
 WORDS = """
-    Accuracy Checkpoints Claim Dataset Git Latency Memory NodeFolder OnPush Pipeline Placement Registry Resources
-    Scratch Storage Toleration Training
+    Accelerator Accuracy Checkpoints Claim Dataset Git Latency Loop Memory NodeFolder Nodes OnPush Pipeline Placement
+    Queue Registry Resources Scratch Storage Toleration Topology Training Volcano
 """
 
 
@@ -24,9 +24,10 @@ def test_the_templates_for_a_dag_of_ones_own():
 
 def test_the_steps_and_their_exit_codes():
     assert [str(step) for step in contracts.CONTRACTS] == [
-        "code", "resolve", "stage", "ensure", "train", "accuracy-gate", "latency-gate", "memory-gate", "publish",
+        "code", "resolve", "stage", "ensure", "train", "gang", "accuracy-gate", "latency-gate", "memory-gate",
+        "publish",
     ]  # fmt: skip
     assert {code.name: int(code) for code in contracts.ExitCode} == {
         "OK": 0, "CODE": 1, "USAGE": 2, "DATA": 65, "TEMPORARY": 75, "CONFIGURATION": 78,
-        "GATE_FAILED": 80, "GATE_INCONCLUSIVE": 81,
+        "OUT_OF_MEMORY": 79, "GATE_FAILED": 80, "GATE_INCONCLUSIVE": 81,
     }  # fmt: skip

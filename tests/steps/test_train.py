@@ -221,7 +221,7 @@ def test_a_rank_that_raises_is_named_with_exception_and_line(own_tasks, argument
         "train", **{**arguments, "task": "own_tasks:Boom"}, env={"ARGOSY_TERMINATION_LOG": str(last_word)}
     )
     assert failed.exit_code == ExitCode.CODE
-    assert last_word.read_text() == f"rank 1: ValueError: boom ({own_tasks}:9)"
+    assert last_word.read_text() == f"rank 1: ValueError: boom ({own_tasks}:9); before the first step, no checkpoint"
     assert "ChildFailedError" not in failed.stderr
 
 

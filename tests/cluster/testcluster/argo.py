@@ -8,7 +8,7 @@ import yaml
 from testcluster.binaries import argo_module
 from testcluster.kubernetes import Kubernetes
 from testcluster.paths import BINARIES
-from testcluster.services import Service, answers, wait_until
+from testcluster.services import Service, answers
 from testcluster.stores import Stores
 
 NAMESPACE = "argo"
@@ -31,14 +31,9 @@ class Argo:
     def start(self) -> None:
         crds = argo_module() / "manifests" / "base" / "crds" / "minimal"
         documents = [yaml.safe_load(path.read_text()) for path in sorted(crds.glob("argoproj.io_*.yaml"))]
-        self.kubernetes.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}, *documents)
-        established = ("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
-        # It fails on what has no conditions yet.
-        wait_until(
-            lambda: self.kubernetes.kubectl(*established, check=False).count("condition met") == len(documents),
-            "Argo's resources to be established",
-        )
-        self.kubernetes.apply(self._settings())
+        self.kubernetes.establish(*documents)
+        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
+        self.kubernetes.apply(namespace, self._settings())
         self.controller.start()
         self.server.start()
 

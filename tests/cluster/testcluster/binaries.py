@@ -19,6 +19,7 @@ KUBERNETES_COMMANDS = (
     "kubectl",
 )
 ARGO_MODULE = "github.com/argoproj/argo-workflows/v4"
+KUEUE_MODULE = "sigs.k8s.io/kueue"
 
 # The API server refuses, and is refused by, what cannot tell its version; its own build script sets it so.
 KUBERNETES_VERSION = "".join(
@@ -61,6 +62,8 @@ TOOLS = (
     Tools("etcd", {"etcd": "go.etcd.io/etcd/server/v3"}),
     Tools("versitygw", {"versitygw": "github.com/versity/versitygw/cmd/versitygw"}),
     Tools("kube-router", {"kube-router": "github.com/cloudnativelabs/kube-router/v2/cmd/kube-router"}),
+    Tools("coredns", {"coredns": "."}),
+    Tools("kueue", {"kueue": f"{KUEUE_MODULE}/cmd/kueue"}),
     Tools("argo", {name: f"{ARGO_MODULE}/cmd/{name}" for name in ("argo", "argoexec", "workflow-controller")}),
     Tools(
         "kubernetes",
@@ -79,7 +82,16 @@ def build() -> None:
 
 def argo_module() -> Path:
     """The folder of Argo's Go module, which holds its manifests and examples too."""
-    return Path(_go(SOURCES / "tools" / "argo", "list", "-m", "-f", "{{.Dir}}", ARGO_MODULE).strip())
+    return _module("argo", ARGO_MODULE)
+
+
+def kueue_module() -> Path:
+    """The folder of Kueue's Go module, which holds its manifests too."""
+    return _module("kueue", KUEUE_MODULE)
+
+
+def _module(tools: str, name: str) -> Path:
+    return Path(_go(SOURCES / "tools" / tools, "list", "-m", "-f", "{{.Dir}}", name).strip())
 
 
 def _mend_argo(folder: Path) -> None:

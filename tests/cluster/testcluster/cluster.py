@@ -16,7 +16,9 @@ from testcluster import binaries, digits, images
 from testcluster.access import Access
 from testcluster.archives import program_image
 from testcluster.argo import EXECUTOR_IMAGE, Argo
+from testcluster.dns import Dns
 from testcluster.kubernetes import PAUSE_IMAGE, Kubernetes
+from testcluster.kueue import Kueue
 from testcluster.machine import Machine
 from testcluster.paths import BINARIES, BUILD, IMAGES, STATE
 from testcluster.stores import Stores
@@ -24,6 +26,7 @@ from testcluster.stores import Stores
 NAMESPACE = "training"
 SMALL_IMAGE = "localhost/argosy/base:1"
 NODE_FOLDERS = (
+    "etc/kueue",  # its certificate
     "var/lib/argosy",  # where pipelines cache data, unless they say otherwise
     "var/lib/cni",
     "var/lib/kubelet",  # parts of it, whatever the kubelet's own root is
@@ -82,6 +85,8 @@ class Cluster:
     def _start(self) -> None:
         self._mount_node_folders()
         self.kubernetes.start()
+        Dns(self.kubernetes).start()
+        Kueue(self.kubernetes).start()
         self.stores.start()
         self.argo.start()
         self.project.mkdir()

@@ -7,10 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from testcluster.paths import ROOT
+from testcluster.paths import ROOT, SOURCES
 from testcluster.stores import Stores
 
 FILES = ("dvc.yaml", "dvc.lock", "pyproject.toml", "requirements.lock", "pipelines/digits.py")
+TASKS = SOURCES / "testcluster" / "troubled_digits.py"
+"""For tests whose training must be slow, or fail."""
 DVC_CONFIG = """\
 [core]
     remote = store
@@ -30,6 +32,7 @@ def create(folder: Path) -> None:
     for name in FILES:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
+    shutil.copy(TASKS, folder / TASKS.name)
     (folder / ".dvc").mkdir()
     (folder / ".dvc" / "config").write_text(DVC_CONFIG)
     (folder / ".dvc" / ".gitignore").write_text("/config.local\n/tmp\n/cache\n")

@@ -16,6 +16,8 @@ from testcluster.services import Service, answers, wait_until
 NODE = "node0"
 SERVICES = "10.96.0.0/16"
 PODS = "10.244.0.0/24"
+DOMAIN = "cluster.local"
+DNS = "169.254.20.10"  # https://kubernetes.io/docs/tasks/administer-cluster/nodelocaldns/
 PAUSE_IMAGE = "localhost/pause:1"
 CNI = "/usr/lib/cni"
 
@@ -74,6 +76,17 @@ class Kubernetes:
         """Create or change these objects."""
         self.kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", stdin=yaml.safe_dump_all(objects))
 
+    def establish(self, *resources: dict) -> None:
+        """Teach it custom resources, and wait until it serves them."""
+        self.apply(*resources)
+        names = [f"crd/{one['metadata']['name']}" for one in resources]
+        established = ("wait", "--for=condition=Established", "--timeout=60s", *names)
+        # It fails on what has no conditions yet.
+        wait_until(
+            lambda: self.kubectl(*established, check=False).count("condition met") == len(names),
+            "custom resources to be established",
+        )
+
     def ctr(self, *words: str) -> str:
         """A command of containerd's own client."""
         return self.machine.run("ctr", f"--address={self.containerd_socket}", "--namespace=k8s.io", *words).stdout
@@ -128,7 +141,7 @@ class Kubernetes:
             f"--advertise-address={self.machine.address}",
             "--authorization-mode=Node,RBAC",
             "--allow-privileged",
-            # `kubectl logs` would look the node's name up in a DNS that is not there.
+            # `kubectl logs` would look the node's name up in a DNS that does not know it.
             "--kubelet-preferred-address-types=InternalIP",
         ]
         ready = answers(f"{self.url}/readyz", ca=self.ca, token=token)
@@ -275,9 +288,12 @@ KUBELET = {
     "failCgroupV1": False,
     "failSwapOn": False,
     "enforceNodeAllocatable": [],
+    "cpuCFSQuota": False,  # else a pod of 200m takes 20 s to import torch
     # Nobody but this machine's own processes reaches it.
     "authentication": {"anonymous": {"enabled": True}, "webhook": {"enabled": False}},
     "authorization": {"mode": "AlwaysAllow"},
+    "clusterDomain": DOMAIN,
+    "clusterDNS": [DNS],
     "resolvConf": "/dev/null",
     "imageGCHighThresholdPercent": 100,  # images cannot be pulled again
     "evictionHard": {"nodefs.available": "1Gi"},

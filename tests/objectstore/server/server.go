@@ -73,6 +73,8 @@ func (s *Server) answerBucket(w http.ResponseWriter, r *http.Request, object Obj
 	switch {
 	case r.Method == http.MethodHead:
 		w.Header().Set("X-Amz-Bucket-Region", "us-east-1")
+	case r.Method == http.MethodPost && r.URL.Query().Has("delete"):
+		s.deleteMany(w, r, object)
 	case r.Method != http.MethodGet || object.bucket == "":
 		refuse(w, http.StatusNotImplemented, "NotImplemented")
 	case r.URL.Query().Has("location"):

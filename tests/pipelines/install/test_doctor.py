@@ -15,6 +15,8 @@ BINDING = {"metadata": {"name": "digits"}, "spec": {"submit": {"workflowTemplate
 TEMPLATE = {"metadata": {"name": "digits"}}
 INSTALLED = """
 serviceaccount/argosy-steps
+serviceaccount/argosy-gang
+service/argosy-gang
 serviceaccount/argosy-triggers
 secret/argosy-triggers.service-account-token
 secret/argo-workflows-webhook-clients

@@ -48,13 +48,15 @@ def test_without_options_there_is_all_that_a_pipeline_needs(installed):
         *[
             (kind, name)
             for kind in ("ServiceAccount", "Role", "RoleBinding")
-            for name in ("argosy-steps", "argosy-triggers")
+            for name in ("argosy-steps", "argosy-gang", "argosy-triggers")
         ],
+        ("Service", "argosy-gang"),
         ("Secret", "argosy-triggers.service-account-token"),
         ("PersistentVolumeClaim", Storage().models_claim),
         ("PersistentVolumeClaim", Storage().registry_claim),
         ("ConfigMap", Storage().staging),
         ("NetworkPolicy", "argosy-steps"),
+        ("NetworkPolicy", "argosy-gang"),
     }
 
 
@@ -107,10 +109,19 @@ def test_each_account_may_do_what_argo_needs_of_it_and_nothing_else(installed):
     found = installed()
     rights = {
         name: [(rule["apiGroups"], rule["resources"], rule["verbs"]) for rule in found["Role", name]["rules"]]
-        for name in ("argosy-steps", "argosy-triggers")
+        for name in ("argosy-steps", "argosy-gang", "argosy-triggers")
     }
     assert rights == {
         "argosy-steps": [(["argoproj.io"], ["workflowtaskresults"], ["create", "patch"])],
+        "argosy-gang": [
+            (["argoproj.io"], ["workflowtaskresults"], ["create", "patch"]),
+            (["batch"], ["jobs"], ["create", "list", "watch", "delete"]),
+            ([""], ["pods"], ["list", "watch"]),
+            ([""], ["pods/log"], ["get"]),
+            ([""], ["events"], ["list"]),
+            (["kueue.x-k8s.io"], ["workloads"], ["list"]),
+            (["scheduling.volcano.sh"], ["podgroups"], ["create", "delete"]),
+        ],
         "argosy-triggers": [
             (["argoproj.io"], ["workfloweventbindings"], ["list"]),
             (["argoproj.io"], ["workflowtemplates"], ["get"]),
@@ -200,6 +211,53 @@ def test_the_policy_is_for_pods_of_workflows(installed):
     assert spec["podSelector"] == {
         "matchExpressions": [{"key": "workflows.argoproj.io/workflow", "operator": "Exists"}]
     }
+
+
+# ---------------------------------------------------------------------------------------------- several nodes
+
+NODES = {"podSelector": {"matchLabels": {"argosy.dev/gang": "true"}}}
+
+
+def test_nodes_of_a_training_are_found_by_name_before_they_are_ready(installed):
+    spec = installed()["Service", "argosy-gang"]["spec"]
+    assert (spec["clusterIP"], spec["publishNotReadyAddresses"]) == ("None", True)
+    assert spec["selector"] == NODES["podSelector"]["matchLabels"]
+
+
+def test_nodes_of_a_training_reach_each_other_on_any_port_and_nobody_else_reaches_them(installed):
+    spec = installed(*API)["NetworkPolicy", "argosy-gang"]["spec"]
+    assert spec["podSelector"] == NODES["podSelector"]
+    assert spec["policyTypes"] == ["Ingress", "Egress"]
+    assert spec["ingress"] == [{"from": [NODES]}]
+    assert {"to": [NODES]} in spec["egress"]
+
+
+def test_nodes_of_a_training_reach_the_stores_and_not_the_kubernetes_api(installed):
+    spec = installed(*API, "--s3-endpoint", "http://192.0.2.10:9000")["NetworkPolicy", "argosy-gang"]["spec"]
+    blocks = [peer["ipBlock"]["cidr"] for rule in spec["egress"] for peer in rule["to"] if "ipBlock" in peer]
+    assert "192.0.2.10/32" in blocks
+    assert "10.96.0.1/32" not in blocks
+
+
+def test_a_queue_is_printed_only_where_one_is_asked_for(installed):
+    assert "LocalQueue" not in {kind for kind, _ in installed()}
+    queue = installed("--queue", "train")["LocalQueue", "train"]
+    assert (queue["apiVersion"], queue["spec"]) == ("kueue.x-k8s.io/v1beta2", {"clusterQueue": "train"})
+
+
+def test_the_cluster_queue_that_it_needs_is_told_as_an_example_that_can_be_applied():
+    notes = install("--queue", "train").stderr
+    example = notes[notes.index("  apiVersion: kueue.x-k8s.io") :]
+    flavor, queue = yaml.safe_load_all(re.sub("^  ", "", example, flags=re.MULTILINE))
+    (group,) = queue["spec"]["resourceGroups"]
+    assert (queue["kind"], queue["metadata"]["name"]) == ("ClusterQueue", "train")
+    assert group["flavors"][0]["name"] == flavor["metadata"]["name"]
+    assert group["coveredResources"] == [one["name"] for one in group["flavors"][0]["resources"]]
+
+
+def test_claims_that_one_node_alone_can_mount_are_said_to_be_too_few_for_several():
+    assert "on several nodes need ReadWriteMany" in install("--access-mode", "ReadWriteOnce").stderr
+    assert "ReadWriteMany" not in install().stderr
 
 
 # ---------------------------------------------------------------------------------------------- the node's folder

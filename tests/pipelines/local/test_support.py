@@ -4,6 +4,20 @@ import platform
 
 import pytest
 
+from argosy.pipelines import (
+    Accelerator,
+    Accuracy,
+    Dataset,
+    Nodes,
+    Pipeline,
+    Queue,
+    Registry,
+    Resources,
+    Topology,
+    Training,
+    Volcano,
+)
+from argosy.pipelines.compile import compiled
 from argosy.pipelines.local.runner import LocalRuns, RunError
 
 SPEC = """
@@ -133,3 +147,37 @@ def test_an_artifact_that_is_not_packed_is_kept_under_its_files_name(run):
     assert node.phase == "Failed"
     assert file.s3["key"].endswith("/report.html")
     assert (ended.folder.artifacts / file.s3["key"]).read_text() == "page\n"
+
+
+@pytest.fixture
+def left_out(tmp_path):
+    """What is left out of a pipeline with such a training."""
+
+    def call(**settings):
+        pipeline = Pipeline(
+            name="digits",
+            dataset=Dataset("data/digits"),
+            training=Training(task="a:B", **settings),
+            gates=[Accuracy(at_least=0.9)],
+            registry=Registry("digits"),
+            image="i",
+        )
+        return set(LocalRuns(tmp_path).prepare(compiled(pipeline), {}).left_out)
+
+    return call
+
+
+def test_what_a_training_asks_of_a_cluster_alone_is_named(left_out):
+    asked = left_out(
+        nodes=Nodes(at_least=2, at_most=4),
+        queue=Queue("train", priority="high", topology=Topology("rack")),
+        resources=Resources(cpu=1, memory="1Gi", gpus=1, accelerator=Accelerator(product="A100")),
+    )
+    assert {"queue", "priority", "topology", "nodes at least", "accelerator"} <= asked
+
+
+def test_volcanos_queue_and_one_nodes_accelerator_are_named_too(left_out):
+    kind = Accelerator(memory_at_least="10Gi")
+    assert "accelerator" in left_out(resources=Resources(cpu=1, memory="1Gi", gpus=1, accelerator=kind))
+    assert "queue" in left_out(queue=Volcano())
+    assert not {"queue", "accelerator"} & left_out(nodes=2)

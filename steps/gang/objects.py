@@ -1,0 +1,153 @@
+"""What the step reads of Kubernetes' objects."""
+
+from datetime import datetime
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic.alias_generators import to_camel
+
+INDEX = "batch.kubernetes.io/job-completion-index"
+
+
+class View(BaseModel):
+    """Some fields of an object; what else it holds is let be."""
+
+    model_config = ConfigDict(frozen=True, alias_generator=to_camel, extra="ignore")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nulls(cls, fields: Any) -> Any:  # noqa: ANN401 - any JSON; Go writes null for what is not there
+        if not isinstance(fields, dict):
+            return fields
+        return {name: value for name, value in fields.items() if value is not None}
+
+
+class Metadata(View):
+    name: str = ""
+    uid: str = ""
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    creation_timestamp: datetime | None = None
+    deletion_timestamp: datetime | None = None
+
+
+class Condition(View):
+    type: str
+    status: str
+    reason: str = ""
+    message: str = ""
+
+
+class Status(View):
+    conditions: list[Condition] = []
+
+    def condition(self, *kinds: str) -> Condition | None:
+        """The first of these that holds."""
+        return next((one for one in self.conditions if one.type in kinds and one.status == "True"), None)
+
+    def missing(self, kind: str) -> Condition | None:
+        """The condition of this kind, when it does not hold."""
+        return next((one for one in self.conditions if one.type == kind and one.status != "True"), None)
+
+
+class Exit(View):
+    exit_code: int
+    reason: str = ""
+    message: str = ""
+    finished_at: datetime | None = None
+
+
+class Waiting(View):
+    reason: str = ""
+    message: str = ""
+
+
+class State(View):
+    waiting: Waiting | None = None
+    running: dict[str, Any] | None = None
+    terminated: Exit | None = None
+
+
+class ContainerStatus(View):
+    name: str
+    state: State = State()
+
+    @property
+    def has_begun(self) -> bool:
+        return self.state.running is not None or self.state.terminated is not None
+
+
+class PodStatus(Status):
+    phase: str = "Pending"
+    reason: str = ""
+    message: str = ""
+    init_container_statuses: list[ContainerStatus] = []
+    container_statuses: list[ContainerStatus] = []
+
+    @property
+    def containers(self) -> list[ContainerStatus]:
+        """In the order in which they run."""
+        return [*self.init_container_statuses, *self.container_statuses]
+
+
+class PodContainer(View):
+    name: str
+    resources: dict[str, Any] = {}
+
+
+class PodSpec(View):
+    node_name: str = ""
+    init_containers: list[PodContainer] = []
+    containers: list[PodContainer] = []
+
+
+class Pod(View):
+    metadata: Metadata
+    spec: PodSpec = PodSpec()
+    status: PodStatus = PodStatus()
+
+    @property
+    def node(self) -> int:
+        """Which of the gang's nodes it is."""
+        return int(self.metadata.annotations.get(INDEX, -1))
+
+    @property
+    def has_ended(self) -> bool:
+        return self.status.phase in {"Succeeded", "Failed"}
+
+    def is_older_than(self, moment: datetime | None) -> bool:
+        """Whether it was made before a moment; both in whole seconds."""
+        made = self.metadata.creation_timestamp
+        return bool(made and moment and made < moment)
+
+    def memory_limit(self, container: str) -> str:
+        of_all = (*self.spec.init_containers, *self.spec.containers)
+        limits = next((one.resources.get("limits") or {} for one in of_all if one.name == container), {})
+        return str(limits.get("memory", ""))
+
+
+class JobSpec(View):
+    suspend: bool = False
+
+
+class JobStatus(Status):
+    start_time: datetime | None = None
+    """Since when its pods may run; anew each time that it is resumed."""
+
+
+class Job(View):
+    metadata: Metadata
+    spec: JobSpec = JobSpec()
+    status: JobStatus = JobStatus()
+
+
+class WorkloadSpec(View):
+    active: bool = True
+
+
+class Workload(View):
+    """Kueue's side of a Job."""
+
+    metadata: Metadata
+    spec: WorkloadSpec = WorkloadSpec()
+    status: Status = Status()

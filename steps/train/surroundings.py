@@ -1,0 +1,162 @@
+"""What surrounds a session: a supervisor, or nobody."""
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+
+from argosy.steps import staged, task
+from argosy.steps.contracts import TrainInput
+from argosy.steps.task import Task
+from argosy.steps.train import world
+from argosy.steps.train.attempt import ATTEMPT, Attempt
+from argosy.steps.train.checkpoints import Checkpoints, Interval, store
+from argosy.steps.train.checkpoints.folder import Folder
+from argosy.steps.train.metrics import Metrics, metrics
+from argosy.steps.train.run import Run
+from argosy.steps.train.world import World
+
+UNKNOWN_DATA = "0" * 32
+"""In place of the hash of data that nobody has staged."""
+ALONE = "nobody supervises this training: it is neither stopped with a checkpoint nor started again\n"
+
+
+@dataclass(frozen=True)
+class Alone:
+    """What a script has when it is started by hand, `torchrun script.py` or `python script.py`."""
+
+    data: Path | None = None
+    """Folder of the shards."""
+    models: Path | None = None
+    """Folder that receives checkpoints and the exported model; none: neither is kept."""
+    task: str = ""
+    """`module:Class`; empty: the script does without."""
+    hyperparameters: dict[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    checkpoint_every_seconds: float = 60
+
+
+class Signs(Protocol):
+    """Where a rank says how far it is."""
+
+    def at(self, step: int) -> None: ...
+    def rest(self, name: str) -> None: ...
+
+
+class Unseen:
+    """Nobody looks."""
+
+    def at(self, step: int) -> None:
+        pass
+
+    def rest(self, name: str) -> None:
+        pass
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    world: World
+    seed: int
+    task_name: str
+    task: Task | None
+    hyperparameters: dict[str, Any]
+    data: Path | None
+    model: Path | None
+    """Folder that receives the exported model."""
+    checkpoints: Checkpoints | None
+    interval: Interval
+    begun: float
+    """Seconds since the epoch: when the first attempt began."""
+    metrics: Metrics | None = None
+    attempt: Attempt | None = None
+    signs: Signs = field(default_factory=Unseen)
+    stop: threading.Event = field(default_factory=threading.Event)
+    """Set when this rank is asked to stop."""
+
+
+@cache
+def supervision() -> tuple[Attempt, threading.Event] | None:
+    """The supervisor above this process, followed from the first call on; None: there is none."""
+    folder = os.environ.get(ATTEMPT)
+    if not folder:
+        return None
+    attempt = Attempt(Path(folder))
+    return attempt, attempt.follow_leash()
+
+
+@contextmanager
+def found(alone: Alone) -> Iterator[Surroundings]:
+    """Raises StepError for a task, hyperparameters or data that are not as they should be."""
+    above = supervision()
+    if above is None:
+        with _alone(alone) as surroundings:
+            yield surroundings
+    else:
+        with _supervised(*above) as surroundings:
+            yield surroundings
+
+
+@contextmanager
+def _supervised(attempt: Attempt, stop: threading.Event) -> Iterator[Surroundings]:
+    inputs = attempt.inputs
+    user_task = task.made(inputs.task, inputs.hyperparameters)
+    with staged.data(inputs) as data, world.joined(gpus=inputs.gpus > 0) as ranks:
+        ranks.refuse_other_data(inputs.dataset_hash)
+        yield Surroundings(
+            world=ranks,
+            seed=inputs.seed,
+            task_name=inputs.task,
+            task=user_task,
+            hyperparameters=user_task.hyperparameters.model_dump(mode="json"),
+            data=data,
+            model=Run(inputs).model,
+            checkpoints=Checkpoints(
+                store(inputs),
+                ranks,
+                kept=inputs.checkpoints_kept,
+                dataset_hash=inputs.dataset_hash,
+                fence=attempt.fence,
+            ),
+            interval=Interval(inputs.checkpoint_every_seconds, inputs.hours_between_failures),
+            begun=_begun(inputs),
+            metrics=metrics(inputs) if ranks.rank == 0 else None,
+            attempt=attempt,
+            signs=attempt.beat(ranks.rank),
+            stop=stop,
+        )
+
+
+@contextmanager
+def _alone(given: Alone) -> Iterator[Surroundings]:
+    with world.joined(gpus=torch.cuda.is_available()) as ranks:
+        if ranks.rank == 0:
+            sys.stderr.write(ALONE)
+        user_task = task.made(given.task, given.hyperparameters) if given.task else None
+        kept_in = Folder(given.models / "checkpoints") if given.models else None
+        yield Surroundings(
+            world=ranks,
+            seed=given.seed,
+            task_name=given.task,
+            task=user_task,
+            hyperparameters=user_task.hyperparameters.model_dump(mode="json") if user_task else given.hyperparameters,
+            data=given.data,
+            model=given.models / "model" if given.models else None,
+            checkpoints=Checkpoints(kept_in, ranks, kept=2, dataset_hash=UNKNOWN_DATA, fence=lambda: None)
+            if kept_in
+            else None,
+            interval=Interval(given.checkpoint_every_seconds, 24),
+            begun=time.time(),
+        )
+
+
+def _begun(inputs: TrainInput) -> float:
+    """When the run's recipe was written: by its first attempt, and once."""
+    return (inputs.models / inputs.run / "recipe.json").stat().st_mtime
