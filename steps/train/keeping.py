@@ -32,9 +32,10 @@ class Keeper:
     def resume(self, given: dict[str, object]) -> int:
         """Raises StepError (USAGE) for a part that has no state."""
         self._given = given
+        held = self._parts()
         if self._checkpoints is None:
             return 0
-        self._saved_step = self._checkpoints.resume(self._parts())
+        self._saved_step = self._checkpoints.resume(held)
         self._tell()
         return self._saved_step
 

@@ -9,9 +9,11 @@ import threading
 import time
 from collections import deque
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import torch
 from torch import Tensor
 
 from argosy.steps.contracts import TrainInput
@@ -88,6 +90,7 @@ class Metrics:
         self._try_to_send()
 
     def _try_to_send(self) -> None:
+        self._add_gpu_use()
         try:
             with connected(self._tracking_uri) as client:
                 self._run_id = self._run_id or self._found_run(client)
@@ -98,6 +101,15 @@ class Metrics:
             self._complain(error.message)
         except Exception as error:  # noqa: BLE001 - whatever MLflow raises, the training goes on
             self._complain(f"{type(error).__name__}: {error}")
+
+    def _add_gpu_use(self) -> None:
+        """Share of the time that this rank's GPU was busy of late, as NVIDIA's library says; where it is there."""
+        if not self._points or not torch.cuda.is_initialized():  # type: ignore[no-untyped-call] # torch leaves it so
+            return
+        # Without nvidia-ml-py it raises ModuleNotFoundError, within a MIG slice an error of that library's own.
+        with suppress(Exception):
+            use = torch.cuda.utilization() / 100
+            self._points.append(Point(self._points[-1].step, int(time.time() * 1000), {"gpu_use": use}, {"gpu_use": 1}))
 
     def _send(self, client: "MlflowClient") -> None:
         from mlflow.entities import Metric

@@ -14,7 +14,7 @@ EXAMPLES = Path(__file__).parents[4] / "docs" / "examples"
     ("name", "stop"), [("ddp.py", signal.SIGKILL), ("fsdp.py", signal.SIGKILL), ("callback.py", signal.SIGTERM)]
 )
 def test_an_example_goes_on_where_it_was_stopped_and_gives_the_same_model(name, stop, supervised):
-    script = {"script": EXAMPLES / name, "checkpoint-every-seconds": 0.1, "hyperparameters.epochs": 20}
+    script = {"script": EXAMPLES / name, "checkpoint-every-seconds": 0.1, "hyperparameters.epochs": 80}
     whole = supervised.finished(run="whole", **script)
     supervised.stopped(stop, least=2, run="stopped", **script)
     again = supervised.finished(run="stopped", **script)

@@ -3,12 +3,12 @@
 import socket
 import time
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 import torch
 from mlflow import MlflowClient
 
-from argosy.steps.publish import database
 from argosy.steps.publish.client import connected
 from argosy.steps.publish.recipe import RUN, RUN_UID
 from argosy.steps.publish.registry import Registry
@@ -19,8 +19,9 @@ from argosy.steps.train.metrics import Metrics
 @pytest.fixture
 def uri(tmp_path, monkeypatch):
     monkeypatch.setenv(metrics.EXPERIMENT, "digits")
-    database.ensure(tmp_path / "mlflow.db")  # it takes seconds, which a short training does not last
-    return f"sqlite:///{tmp_path}/mlflow.db"
+    uri = f"sqlite:///{tmp_path}/mlflow.db"
+    with connected(uri):  # makes its tables: that takes seconds, which a short training does not last
+        return uri
 
 
 def runs(uri):
@@ -44,6 +45,16 @@ def test_each_point_is_a_mean_over_its_steps_and_a_run_is_continued_by_the_next_
     history = MlflowClient(uri).get_metric_history(run.info.run_id, "training/loss")
     assert [(point.step, point.value) for point in history] == [(1, 2.0), (3, 1.5)]
     assert run.data.metrics["training/learning_rate"] == 0.5
+
+
+def test_the_use_of_a_gpu_is_sent_where_its_library_knows_it(uri, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+    for answer in (ModuleNotFoundError("pynvml"), 87):
+        monkeypatch.setattr(torch.cuda, "utilization", Mock(side_effect=[answer]))
+        sent = Metrics(uri, str(answer))
+        sent.add(1, {"loss": 2.0})
+        sent.close(1, finished=True)
+    assert [run.data.metrics.get("training/gpu_use") for run in runs(uri)] == [0.87, None]
 
 
 def test_publish_completes_the_run_that_the_metrics_are_in_once(uri, tmp_path):
