@@ -6,6 +6,7 @@ import os
 import tarfile
 import tempfile
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -58,11 +59,12 @@ class Bytes:
     """A task whose samples need no decoding."""
 
     def sample(self, members: Mapping[str, bytes]) -> tuple[Tensor, Tensor]:
-        return torch.frombuffer(bytearray(members["bin"]), dtype=torch.uint8), torch.tensor(int(members["cls"]))
+        return torch.frombuffer(members["bin"], dtype=torch.uint8), torch.tensor(int(members["cls"]))
 
 
 def measure(rounds: int, loads: Sequence[Load] = FULL) -> Section:
     torch.set_num_threads(1)
+    warnings.filterwarnings("ignore", "The given buffer is not writable")
     with tempfile.TemporaryDirectory(prefix="argosy-bench-") as name:
         tables: list[Comparison] = []
         for load in loads:
