@@ -198,7 +198,7 @@ def test_webdataset_reads_the_same_samples(shards):
 
 
 def test_names_that_readers_pass_over_are_passed_over(shard, tmp_path):
-    shard([("__meta__/0.cls", b"1"), ("__meta__.json", b"1"), *GOOD])
+    shard([("__meta__/0.cls", b"1"), ("__meta__", b"1"), *GOOD])
     assert [sample.key for sample in samples.read(tmp_path, "train")] == ["0", "1"]
 
 
