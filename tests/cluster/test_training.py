@@ -20,7 +20,7 @@ def trainings(cluster, tmp_path_factory) -> Iterator[Trainings]:
 def runs(trainings) -> dict[str, str]:
     """The name of each run; all go on beside each other."""
     return {
-        "Slow": trainings.submit(training("Slow", epochs=15)),
+        "Slow": trainings.submit(training("Slow", epochs=10)),
         "Raising": trainings.submit(training("Raising", ranks_per_node=2)),
         "Greedy": trainings.submit(training("Greedy", epochs=1, memory="900Mi", more_memory="2Gi")),
     }
@@ -28,10 +28,10 @@ def runs(trainings) -> dict[str, str]:
 
 def test_training_whose_pod_is_deleted_goes_on_from_its_checkpoint(trainings, runs):
     name = runs["Slow"]
-    trainings.until_step(name, 60)
+    trainings.until_step(name, 40)
     trainings.kubectl("delete", "pod", "--wait=false", f"--selector=workflows.argoproj.io/workflow={name}")
     outputs = trainings.outputs(name)
-    assert 60 <= int(outputs["resumed-at-step"]) < int(outputs["steps"])
+    assert 40 <= int(outputs["resumed-at-step"]) < int(outputs["steps"])
     first, second = trainings.attempts(name)
     assert (first["phase"] in {"Error", "Failed"}, second["phase"]) == (True, "Succeeded")
 
@@ -39,7 +39,7 @@ def test_training_whose_pod_is_deleted_goes_on_from_its_checkpoint(trainings, ru
 def test_a_fault_of_the_code_is_told_and_not_tried_again(trainings, runs):
     assert trainings.ended(runs["Raising"])["phase"] == "Failed"
     (attempt,) = trainings.attempts(runs["Raising"])
-    words = r"rank 1: ValueError: no such label: 11 \(\S*troubled_digits\.py:\d+\); at step 60, last checkpoint \d+"
+    words = r"rank 1: ValueError: no such label: 11 \(\S*troubled_digits\.py:\d+\); at step 40, last checkpoint \d+"
     assert re.search(words, attempt["message"])
 
 

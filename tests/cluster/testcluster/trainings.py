@@ -92,7 +92,7 @@ class Trainings:
         return self.cluster.argosy(self.cluster.project, "logs", name, "-c")
 
     def kubectl(self, *words: str) -> str:
-        return self.cluster.kubectl(*words, f"--namespace={self.cluster.namespace}")
+        return self.cluster.kubectl(f"--namespace={self.cluster.namespace}", *words)
 
     def remove(self) -> None:
         if self.submitted:

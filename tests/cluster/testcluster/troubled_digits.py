@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from argosy.steps.digits import Digits
 
 STEP_SECONDS = 0.05
-GOOD_STEPS = 60
+GOOD_STEPS = 40
 EATEN_MIB = 700
 
 
