@@ -158,13 +158,17 @@ class ClusterGang:
         return StepError(ExitCode.TEMPORARY, f"the Job {name} failed: {condition.reason}: {condition.message}")
 
     def _endings(self, name: str) -> list[Ending]:
-        """How those of its pods ended that ended badly, since it was last admitted."""
+        """How those of its pods ended that ended badly, since it was last admitted.
+
+        A Job that is suspended has its pods deleted. It starts anew after that, a second after its new pods are made
+        (kubernetes: pkg/controller/job/job_controller.go, syncJob), so that their age tells nothing.
+        """
         job = self._picture.jobs.there.get(name) or self._picture.jobs.gone.get(name)
         since = job.status.start_time if job is not None else None
         return [
             ending
             for pod, is_gone in self._pods(name)
-            if not pod.is_older_than(since) and (ending := pods.ending(pod, is_gone=is_gone))
+            if not pod.was_deleted_before(since) and (ending := pods.ending(pod, is_gone=is_gone))
         ]
 
     def _pods(self, job: str) -> list[tuple[Pod, bool]]:

@@ -1,6 +1,6 @@
 """What the step reads of Kubernetes' objects."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, model_validator
@@ -27,8 +27,9 @@ class Metadata(View):
     uid: str = ""
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
-    creation_timestamp: datetime | None = None
     deletion_timestamp: datetime | None = None
+    """When its grace is over."""
+    deletion_grace_period_seconds: int = 0
 
 
 class Condition(View):
@@ -115,10 +116,10 @@ class Pod(View):
     def has_ended(self) -> bool:
         return self.status.phase in {"Succeeded", "Failed"}
 
-    def is_older_than(self, moment: datetime | None) -> bool:
-        """Whether it was made before a moment; both in whole seconds."""
-        made = self.metadata.creation_timestamp
-        return bool(made and moment and made < moment)
+    def was_deleted_before(self, moment: datetime | None) -> bool:
+        """Whether somebody asked for its end before a moment; both in whole seconds."""
+        until, grace = self.metadata.deletion_timestamp, timedelta(seconds=self.metadata.deletion_grace_period_seconds)
+        return bool(until and moment and until - grace < moment)
 
     def memory_limit(self, container: str) -> str:
         of_all = (*self.spec.init_containers, *self.spec.containers)

@@ -42,7 +42,7 @@ def test_it_says_why_it_waits_that_it_is_admitted_and_that_it_is_preempted(train
 def test_a_pod_from_before_a_preemption_is_no_cause(fails, fake):
     def scenario():
         old = fake.ends(0, 143, "stopped by SIGTERM", at=1)
-        fake.put("pods", old, metadata={"creationTimestamp": "2020-01-01T00:00:00Z"})
+        fake.put("pods", old, metadata={"deletionTimestamp": "2021-01-01T00:00:20Z", "deletionGracePeriodSeconds": 30})
         fake.drop("pods", old)
         fake.ends(1, 137, "lost", at=2)
         job = fake.job()
@@ -50,6 +50,17 @@ def test_a_pod_from_before_a_preemption_is_no_cause(fails, fake):
         fake.put("jobs", job["metadata"]["name"], status={"startTime": "2021-01-01T00:00:00Z", "conditions": [failed]})
 
     assert fails(scenario).message == "node 1: lost"
+
+
+def test_a_pod_that_was_made_before_its_job_started_is_a_cause(fails, fake):
+    def scenario():
+        raised = fake.ends(1, 1, "rank 1: ValueError: boom", at=2)
+        fake.put("pods", raised, metadata={"creationTimestamp": "2020-12-31T23:59:59Z"})
+        job = fake.job()
+        failed = {"type": "Failed", "status": "True"}
+        fake.put("jobs", job["metadata"]["name"], status={"startTime": "2021-01-01T00:00:00Z", "conditions": [failed]})
+
+    assert fails(scenario).message == "node 1: rank 1: ValueError: boom"
 
 
 def test_it_says_why_a_pod_waits(train, fake, heard):
