@@ -5,6 +5,7 @@ import shutil
 import tempfile
 import time
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -59,18 +60,18 @@ class Part:
         self.state = state
 
 
-class Way:
+class Way(ABC):
     """One way to keep a state in a folder of its own."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
+    @abstractmethod
     def save(self, state: dict[str, Any]) -> Callable[[], object]:
         """Returns when the training may go on, with what waits until the state is kept."""
-        raise NotImplementedError
 
-    def load(self) -> dict[str, Any]:
-        raise NotImplementedError
+    @abstractmethod
+    def load(self) -> dict[str, Any]: ...
 
 
 class Argosy(Way):

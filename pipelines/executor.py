@@ -10,7 +10,7 @@ import json
 
 from hera.workflows import models
 
-from argosy.pipelines.pods import container_rights
+from argosy.pipelines.pods import container_rights, plain
 
 TOKEN = "argo-token"  # noqa: S105 - a volume's name
 ACCOUNT_FOLDER = "/var/run/secrets/kubernetes.io/serviceaccount"
@@ -26,8 +26,8 @@ def patch(grace_seconds: int | None = None, *, memory: str | None = None, main_a
     `grace_seconds` is the time between SIGTERM and SIGKILL, if not Kubernetes' own; `memory` that of `main`, a tag too;
     `main_asks_kubernetes` gives `main` the API token.
     """
-    mounts = [_plain(models.VolumeMount(name=TOKEN, mount_path=ACCOUNT_FOLDER, read_only=True))]
-    gets = {"securityContext": _plain(container_rights()), "volumeMounts": mounts}
+    mounts = [plain(models.VolumeMount(name=TOKEN, mount_path=ACCOUNT_FOLDER, read_only=True))]
+    gets = {"securityContext": plain(container_rights()), "volumeMounts": mounts}
     main: dict[str, object] = {}
     if memory:
         main["resources"] = {kind: {"memory": memory} for kind in ("limits", "requests")}
@@ -37,7 +37,7 @@ def patch(grace_seconds: int | None = None, *, memory: str | None = None, main_a
         "automountServiceAccountToken": False,
         "containers": [*([{"name": "main", **main}] if main else []), {"name": "wait", **gets}],
         "initContainers": [{"name": "init", **gets}],
-        "volumes": [_plain(models.Volume(name=TOKEN, projected=_account()))],
+        "volumes": [plain(models.Volume(name=TOKEN, projected=_account()))],
     }
     # A template has no field of its own for it (argo: pkg/apis/workflow/v1alpha1/workflow_types.go, Template).
     grace = {} if grace_seconds is None else {"terminationGracePeriodSeconds": grace_seconds}
@@ -60,8 +60,3 @@ def _account() -> models.ProjectedVolumeSource:
             models.VolumeProjection(downward_api=models.DownwardAPIProjection(items=[namespace])),
         ]
     )
-
-
-def _plain(model: models.SecurityContext | models.VolumeMount | models.Volume) -> dict[str, object]:
-    """As it stands in a manifest."""
-    return model.model_dump(exclude_none=True, by_alias=True)

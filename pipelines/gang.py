@@ -117,9 +117,9 @@ def _argument(key: str, training: Training) -> str:
 
 
 def _pod(training: Training, node: Container, placement: Placement) -> Json:
-    template = _plain(node._build_template())  # noqa: SLF001 - Hera's protocol
+    template = pods.plain(node._build_template())  # noqa: SLF001 - Hera's protocol
     main = {"name": "main", **template["container"]}
-    main["env"] = [*map(_plain, _place_among_nodes()), *main["env"]]
+    main["env"] = [*map(pods.plain, _place_among_nodes()), *main["env"]]
     for amounts in main["resources"].values():
         amounts["memory"] = f"{{{{inputs.parameters.{MEMORY}}}}}"
     held: Json = {
@@ -127,7 +127,7 @@ def _pod(training: Training, node: Container, placement: Placement) -> Json:
     }
     where = {
         "nodeSelector": dict(placement.node_selector),
-        "tolerations": [_plain(one) for one in pods.tolerations(placement)],
+        "tolerations": [pods.plain(one) for one in pods.tolerations(placement)],
         "schedulerName": "volcano" if isinstance(training.queue, Volcano) else None,
     }
     return {
@@ -180,9 +180,3 @@ def _topology(training: Training) -> dict[str, str]:
         return {}
     topology = training.queue.topology
     return {f"{KUEUE}/podset-{'required' if topology.required else 'preferred'}-topology": topology.level}
-
-
-def _plain(model: Any) -> Json:  # noqa: ANN401 - any of Hera's models
-    """As it stands in a manifest."""
-    plain: Json = model.model_dump(exclude_none=True, by_alias=True)
-    return plain

@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from hera.workflows import Resources as Requirements
 from hera.workflows import RetryPolicy, RetryStrategy, models
+from pydantic import BaseModel
 
 from argosy.pipelines.placement import STAGED_AT_A_TIME, Placement, Resources
 from argosy.steps.contracts import FAILURE_CLASSES, NODE, RETRIED_EXIT_CODES, ExitCode, FailureClass
@@ -120,6 +122,11 @@ def semaphore(config_map: str) -> models.Synchronization:
     """As many pods at a time as a ConfigMap says."""
     entry = models.ConfigMapKeySelector(name=config_map, key=STAGED_AT_A_TIME)
     return models.Synchronization(semaphores=[models.SemaphoreRef(config_map_key_ref=entry)])
+
+
+def plain(model: BaseModel) -> dict[str, Any]:
+    """One of Hera's models as it stands in a manifest."""
+    return model.model_dump(exclude_none=True, by_alias=True)
 
 
 def pod_rights() -> models.PodSecurityContext:

@@ -1,6 +1,5 @@
 """How a step's pod ends: its outputs, its record, its last word and its exit code."""
 
-import errno
 import os
 import signal
 import sys
@@ -11,6 +10,7 @@ from pathlib import Path
 from types import FrameType
 
 from argosy.steps import files, values
+from argosy.steps.cache.rights import FULL, REFUSED
 from argosy.steps.contracts import (
     RECORD,
     TERMINATION_LOG,
@@ -33,7 +33,7 @@ VERDICTS = {
 }
 LIBRARIES = (*(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")), "<")
 OWN_CODE = f"{Path(__file__).parent}{os.sep}"
-NO_RIGHTS_OR_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM}
+NO_RIGHTS_OR_SPACE = {*FULL, *REFUSED}
 
 
 def end(step: Callable[[], tuple[StepInput, StepOutput]]) -> int:

@@ -28,7 +28,12 @@ class Progress:
         self._reported_at = now
         sys.stderr.write(f"{line()}\n")
         if self._file and self.total:
-            # Appended and not replaced: Argo's executor made this file, and takes its last line
-            # (workflow/executor/executor.go, monitorProgress).
-            with Path(self._file).open("a", encoding="ascii") as file:
-                file.write(f"{done}/{self.total}\n")
+            append(self._file, done, self.total)
+
+
+def append(path: str, done: int, total: int) -> None:
+    """Tells Argo. The file is not replaced: Argo's executor made it, and takes its last line
+    (workflow/executor/executor.go, monitorProgress).
+    """
+    with Path(path).open("a", encoding="ascii") as file:
+        file.write(f"{done}/{total}\n")

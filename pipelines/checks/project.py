@@ -84,7 +84,7 @@ def _conflict(text: str) -> int | None:
 
 def tasks(view: View, project: Path) -> Iterator[Problem]:
     """Every task's class stands in a module that can be found, and what that imports can be found too."""
-    for task in sorted({one for call in _trainings(view) for one in _texts(view, call, "task")}):
+    for task in sorted({one for call in training_templates(view) for one in _texts(view, call, "task")}):
         module, _, attribute = task.partition(":")
         with importable(project):
             spec = _found(module)
@@ -110,11 +110,11 @@ def _calls(view: View, step: Step) -> list[Json]:
     return [template for template in view.templates if starts(template.get("container") or {}, step)]
 
 
-def _trainings(view: View) -> Iterator[Json]:
+def training_templates(view: View) -> Iterator[Json]:
     """The templates that train, each with the container that does."""
     for template in view.templates:
         for container in trainings(template.get("container") or {}):
-            yield template if container is template.get("container") else {**template, "container": container}
+            yield {**template, "container": container}
 
 
 def _texts(view: View, template: Json, name: str) -> Iterator[str]:

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from argosy.pipelines.checks.project import training_templates
 from argosy.pipelines.checks.view import View
 from argosy.pipelines.errors import Problem
 from argosy.pipelines.local.store import DamagedError, Home
-from argosy.pipelines.manifest import Json
 from argosy.pipelines.names import PIPELINE_LABEL
-from argosy.pipelines.started import option_of, trainings
+from argosy.pipelines.started import option_of
 from argosy.steps.contracts import option
 
 MARGIN = 2.0
@@ -19,28 +19,24 @@ SAVE_SECONDS = option("save_seconds")
 
 def scripts(view: View, project: Path) -> Iterator[Problem]:
     """The training script is there."""
-    for container in _trainings(view):
-        script = option_of(container, "script")
+    for template in training_templates(view):
+        script = option_of(template["container"], "script")
         if script and not (project / script).is_file():
             yield Problem(script, f"there is no such script in {project}", "give its path relative to the project")
 
 
 def graces(view: View, project: Path) -> Iterator[Problem]:
     """A last checkpoint fits between SIGTERM and SIGKILL, as far as the pipeline's last run here tells."""
-    measured = _measured(str((view.metadata.get("labels") or {}).get(PIPELINE_LABEL, "")), project)
-    for container in _trainings(view):
-        grace = option_of(container, "grace-seconds")
-        if measured is None or grace is None:
-            continue
-        run, seconds = measured
-        if float(grace) < seconds:
-            what = f"{float(grace):g} s are less than a checkpoint took in run {run}: {seconds:.1f} s"
+    given = [option_of(template["container"], "grace-seconds") for template in training_templates(view)]
+    graces = [float(grace) for grace in given if grace is not None]
+    measured = _measured(str((view.metadata.get("labels") or {}).get(PIPELINE_LABEL, "")), project) if graces else None
+    if measured is None:
+        return
+    run, seconds = measured
+    for grace in graces:
+        if grace < seconds:
+            what = f"{grace:g} s are less than a checkpoint took in run {run}: {seconds:.1f} s"
             yield Problem("training.grace", what, f"set grace to {-(-MARGIN * seconds // 1):.0f}s or more")
-
-
-def _trainings(view: View) -> Iterator[Json]:
-    for template in view.templates:
-        yield from trainings(template.get("container") or {})
 
 
 def _measured(pipeline: str, project: Path) -> tuple[str, float] | None:

@@ -4,9 +4,8 @@ import os
 import re
 import sys
 import threading
-from pathlib import Path
 
-from argosy.steps.progress import PROGRESS_FILE
+from argosy.steps.progress import PROGRESS_FILE, append
 
 PROGRESS = re.compile(r"step ([\d,]+)/([\d,]+)\b")
 """How the lines of `steps/progress.py` begin that a training prints."""
@@ -24,10 +23,8 @@ class Lines:
         """A line that a node printed; `container`: unless it was the main one."""
         self._print(f"node {node} {container}".rstrip(), line)
         if node == 0 and not container and self._progress and (found := PROGRESS.match(line)):
-            done, total = (number.replace(",", "") for number in found.groups())
-            # Appended, as in steps/progress.py.
-            with Path(self._progress).open("a", encoding="ascii") as file:
-                file.write(f"{done}/{total}\n")
+            done, total = (int(number.replace(",", "")) for number in found.groups())
+            append(self._progress, done, total)
 
     def say(self, text: str, about: str = "") -> None:
         """A line of the gang's own; said once until something else is said about the same."""

@@ -38,7 +38,7 @@ class Registry:
 
         A new experiment keeps its files under `artifacts`; None leaves the place to the server.
         """
-        experiment = self._experiment(artifacts)
+        experiment = experiment_id(self._client, self._name, artifacts)
         found = self._client.search_runs([experiment], f"tags.`{RUN_UID}` = '{tags[RUN_UID]}'", max_results=1)
         return found[0] if found else self._trained(experiment, name, tags)
 
@@ -98,19 +98,6 @@ class Registry:
         self._client.set_registered_model_alias(self._name, alias, str(version))
         return version
 
-    def _experiment(self, artifacts: str | None) -> str:
-        from mlflow.exceptions import MlflowException
-
-        found = self._client.get_experiment_by_name(self._name)
-        if found is None:
-            try:
-                return str(self._client.create_experiment(self._name, artifact_location=artifacts))
-            except MlflowException as error:
-                found = self._client.get_experiment_by_name(self._name)
-                if error.error_code != "RESOURCE_ALREADY_EXISTS" or found is None:
-                    raise
-        return str(found.experiment_id)
-
     def _arrived(self, run: "Run", folder: str) -> Iterator[tuple[str, int | None]]:
         for one in self._client.list_artifacts(run.info.run_id, folder):
             if one.is_dir:
@@ -121,3 +108,20 @@ class Registry:
 
 def _files(folder: Path) -> Iterator[Path]:
     return (path for path in folder.rglob("*") if path.is_file())
+
+
+def experiment_id(client: "MlflowClient", name: str, artifacts: str | None) -> str:
+    """Of the experiment with this name; a new one, if need be, keeps its files under `artifacts`, or where the server
+    decides.
+    """
+    from mlflow.exceptions import MlflowException
+
+    found = client.get_experiment_by_name(name)
+    if found is None:
+        try:
+            return str(client.create_experiment(name, artifact_location=artifacts))
+        except MlflowException as error:
+            found = client.get_experiment_by_name(name)
+            if error.error_code != "RESOURCE_ALREADY_EXISTS" or found is None:
+                raise
+    return str(found.experiment_id)

@@ -43,7 +43,10 @@ def index(folder: Path, split: str) -> Dataset:
 def _add(shard: Path, growing: "_Growing", faults: Faults) -> None:
     try:
         parts = _parts(shard, faults)
-        found = sum(growing.add(part) for part in parts)
+        found = False
+        for part in parts:
+            growing.add(part)
+            found = True
         if not found and not faults.are_of(shard):
             faults.add(shard, "holds no samples")
     except DamageError as damage:
@@ -102,7 +105,7 @@ class _Growing:
         self._first_members, self._first_samples = array("q"), array("q", [0])
         self._keys, self._key_ends = bytearray(), array("q", [0])
 
-    def add(self, part: _Part) -> bool:
+    def add(self, part: _Part) -> None:
         if part.begins_sample:
             self._first_members.append(len(self._starts))
             self._keys += part.key
@@ -110,7 +113,6 @@ class _Growing:
         self._kinds.append(self._extensions.setdefault(part.extension, len(self._extensions)))
         self._starts.append(part.start)
         self._sizes.append(part.size)
-        return True
 
     def end_shard(self) -> None:
         self._first_samples.append(len(self._first_members))

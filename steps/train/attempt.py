@@ -27,6 +27,7 @@ from argosy.steps.contracts import TrainInput
 from argosy.steps.train import ownership, stacks
 from argosy.steps.train.beats import Beat, Pulse, pulse
 from argosy.steps.train.failures import Failure, failure_of, is_of_peers
+from argosy.steps.train.run import Run
 
 ATTEMPT = "ARGOSY_ATTEMPT"
 """Environment variable of a rank that names the attempt's folder."""
@@ -85,8 +86,7 @@ class Attempt:
     def fence(self) -> None:
         """Called before anything of the run is written. Raises StepError (TEMPORARY) when another attempt owns it."""
         if group := self.group:
-            inputs = self.inputs
-            ownership.require(inputs.models / inputs.run, group.owner)
+            ownership.require(Run(self.inputs).folder, group.owner)
 
     # The leash. While the supervisor holds it, a rank's read waits; a byte asks to stop; the end of the file means that
     # the supervisor is gone, however it died, and the rank must not live on. Linux and macOS alike.

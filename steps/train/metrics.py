@@ -21,6 +21,7 @@ from argosy.steps.errors import StepError
 from argosy.steps.publish.client import ADDRESS, connected, is_server
 from argosy.steps.publish.database import SQLITE
 from argosy.steps.publish.recipe import RUN
+from argosy.steps.publish.registry import experiment_id
 from argosy.steps.publish.step import ARTIFACTS, TRACKING_URI
 
 if TYPE_CHECKING:
@@ -128,18 +129,12 @@ class Metrics:
 
     def _found_run(self, client: "MlflowClient") -> str:
         """The id of the run that bears this name; a new one, if need be."""
-        experiment = self._experiment_id(client)
+        experiment = experiment_id(client, self._experiment, _artifacts(self._tracking_uri))
         found = client.search_runs([experiment], f"tags.`{RUN}` = '{self._name}'", max_results=1)
         if not found:
             return str(client.create_run(experiment, tags={RUN: self._name}, run_name=self._name).info.run_id)
         client.update_run(found[0].info.run_id, status="RUNNING")
         return str(found[0].info.run_id)
-
-    def _experiment_id(self, client: "MlflowClient") -> str:
-        found = client.get_experiment_by_name(self._experiment)
-        if found is not None:
-            return str(found.experiment_id)
-        return str(client.create_experiment(self._experiment, artifact_location=_artifacts(self._tracking_uri)))
 
     def _complain(self, why: str) -> None:
         if not self._has_complained:

@@ -76,6 +76,10 @@ class Run:
         if not self._recipe_file.exists():
             files.write_text(self._recipe_file, self._recipe.model_dump_json(indent=2) + "\n")
 
+    def begun(self) -> float:
+        """Seconds since the epoch: when its first attempt wrote the recipe, which is written once."""
+        return self._recipe_file.stat().st_mtime
+
     def agree(self) -> None:
         """Raises StepError when the run was begun with another recipe (CONFIGURATION), or with one that cannot be read
         (DATA).

@@ -14,7 +14,6 @@ from typing import Any, Protocol
 import torch
 
 from argosy.steps import staged, task
-from argosy.steps.contracts import TrainInput
 from argosy.steps.task import Task
 from argosy.steps.train import world
 from argosy.steps.train.attempt import ATTEMPT, Attempt
@@ -107,6 +106,7 @@ def found(alone: Alone) -> Iterator[Surroundings]:
 @contextmanager
 def _supervised(attempt: Attempt, stop: threading.Event) -> Iterator[Surroundings]:
     inputs = attempt.inputs
+    run = Run(inputs)
     user_task = task.made(inputs.task, inputs.hyperparameters)
     with staged.data(inputs) as data, world.joined(gpus=inputs.gpus > 0) as ranks:
         ranks.refuse_other_data(inputs.dataset_hash)
@@ -117,7 +117,7 @@ def _supervised(attempt: Attempt, stop: threading.Event) -> Iterator[Surrounding
             task=user_task,
             hyperparameters=user_task.hyperparameters.model_dump(mode="json"),
             data=data,
-            model=Run(inputs).model,
+            model=run.model,
             checkpoints=Checkpoints(
                 store(inputs),
                 ranks,
@@ -126,7 +126,7 @@ def _supervised(attempt: Attempt, stop: threading.Event) -> Iterator[Surrounding
                 fence=attempt.fence,
             ),
             interval=Interval(inputs.checkpoint_every_seconds, inputs.hours_between_failures),
-            begun=_begun(inputs),
+            begun=run.begun(),
             metrics=metrics(inputs) if ranks.rank == 0 else None,
             attempt=attempt,
             signs=attempt.beat(ranks.rank),
@@ -155,8 +155,3 @@ def _alone(given: Alone) -> Iterator[Surroundings]:
             interval=Interval(given.checkpoint_every_seconds, 24),
             begun=time.time(),
         )
-
-
-def _begun(inputs: TrainInput) -> float:
-    """When the run's recipe was written: by its first attempt, and once."""
-    return (inputs.models / inputs.run / "recipe.json").stat().st_mtime

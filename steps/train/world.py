@@ -23,12 +23,6 @@ class World:
         distributed.all_reduce(tensor)
         return [float(number) for number in tensor]
 
-    def agreed(self, number: int) -> int:
-        """Rank 0's number, on every rank."""
-        tensor = torch.tensor(number)
-        distributed.broadcast(tensor, src=0)
-        return int(tensor)
-
     def refuse_other_data(self, dataset_hash: str) -> None:
         """All ranks train on the same data. Raises StepError (CONFIGURATION) on every rank when any has other data."""
         mine = torch.tensor(list(bytes.fromhex(dataset_hash.removesuffix(".dir"))), dtype=torch.uint8)

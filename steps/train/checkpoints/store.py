@@ -5,6 +5,7 @@ from typing import Protocol
 
 from argosy.steps.contracts import TrainInput
 from argosy.steps.train.checkpoints.manifest import Manifest
+from argosy.steps.train.run import Run
 
 Use = Callable[[int, memoryview], None]
 """What is done with a block: its number, and its bytes, until it returns. From several threads at a time."""
@@ -65,4 +66,4 @@ def store(inputs: TrainInput) -> Store:
         return Bucket(inputs.checkpoint_store, inputs.run)
     from argosy.steps.train.checkpoints.folder import Folder
 
-    return Folder(inputs.models / inputs.run / "checkpoints")
+    return Folder(Run(inputs).checkpoints)

@@ -8,14 +8,17 @@ from typing import Generic, Self, TypeVar
 
 Item = TypeVar("Item")
 
+DEPTH = 2
+"""Items that are ready, or on their way, before they are asked for; of batches each worker process holds one more."""
+
 
 class Ahead(Generic[Item]):
-    """Takes items in a thread, so many before they are asked for. Whatever taking one raises is raised in its place."""
+    """Takes items in a thread, before they are asked for. Whatever taking one raises is raised in its place."""
 
-    def __init__(self, items: Iterable[Item], depth: int, interrupt: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, items: Iterable[Item], interrupt: Callable[[], None] = lambda: None) -> None:
         """`interrupt` makes the items end soon, from another thread."""
         self._items, self._interrupt = items, interrupt
-        self._room = threading.Semaphore(depth)
+        self._room = threading.Semaphore(DEPTH)
         self._taken: SimpleQueue[tuple[Item] | BaseException | None] = SimpleQueue()
         self._ended = False
         self._thread = threading.Thread(target=self._take, name="argosy-loader", daemon=True)

@@ -10,8 +10,6 @@ from argosy.steps.train.data import decoding
 from argosy.steps.train.data.ahead import Ahead
 from argosy.steps.train.data.seeding import kept_generators
 
-DEPTH = 2
-
 
 def evaluation(task: Task, dataset: Dataset, rank: int, size: int, batch_size: int) -> Iterator[tuple[Tensor, Tensor]]:
     """Inputs and targets of this rank's samples, so many at a time. What a task draws for a sample is always the same.
@@ -20,7 +18,7 @@ def evaluation(task: Task, dataset: Dataset, rank: int, size: int, batch_size: i
     """
     mine = range(rank, len(dataset), size)
     parts = (mine[begin : begin + batch_size] for begin in range(0, len(mine), batch_size))
-    with Ahead(((part, [dataset.sample(number) for number in part]) for part in parts), DEPTH) as ready:
+    with Ahead((part, [dataset.sample(number) for number in part]) for part in parts) as ready:
         for part, taken in ready:
             with kept_generators():
                 whole = decoding.tensors(task, taken, [("evaluation", number) for number in part])

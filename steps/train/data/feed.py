@@ -10,9 +10,6 @@ from argosy.steps.train.data.reading import Source
 from argosy.steps.train.data.seeding import kept_generators
 from argosy.steps.train.data.workers import Workers
 
-DEPTH = 2
-"""Batches that are ready, or on their way, before they are asked for; each worker process holds one more."""
-
 
 class Feed:
     """A rank's part of every step of a training.
@@ -47,11 +44,11 @@ class Feed:
         return self._from_workers(steps) if self._workers else self._from_thread(steps)
 
     def _from_workers(self, steps: range) -> Generator[Batch]:
-        with Workers(self._source, steps, self._workers) as workers, Ahead(workers, DEPTH, workers.kill) as ready:
+        with Workers(self._source, steps, self._workers) as workers, Ahead(workers, workers.kill) as ready:
             yield from ready
 
     def _from_thread(self, steps: range) -> Generator[Batch]:
-        with Ahead(self._source.parts(steps), DEPTH) as parts:
+        with Ahead(self._source.parts(steps)) as parts:
             for part in parts:
                 with kept_generators():
                     batch = self._source.batch(part)
