@@ -43,8 +43,11 @@ def failure(ending: Ending) -> StepError:
 
 
 def stopped(by: BaseException, endings: Iterable[Ending]) -> BaseException:
-    """What ends a gang that was asked to stop: the same, with a node's word on how the training was left."""
-    found = cause(endings)
+    """What ends a gang that was asked to stop: the same, with a node's word on how the training was left.
+
+    All were asked at once, so which of them ended first says nothing: a node's own fault speaks, else the first node.
+    """
+    found = min(endings, key=lambda one: (is_echo(one), one.node), default=None)
     return type(by)(f"({words(found)})") if found and isinstance(by, Terminated | KeyboardInterrupt) else by
 
 
