@@ -36,7 +36,7 @@ cluster-down: $(READY)  ## End what `make cluster` has started
 
 # Programs from Go modules, and images: nothing to do once they are there.
 cluster-parts: $(READY)
-	@test -e build/cluster/bin/kubelet || echo "the cluster's programs and images: a quarter of an hour and 20 GB, once"
+	@test -e build/cluster/bin/kubelet || echo "the cluster's programs and images: half an hour and 20 GB, once"
 	@$(CLUSTER) parts
 
 golden: $(READY)  ## Write the committed manifests anew
