@@ -32,8 +32,9 @@ NOTES = f"""
 - One epoch of a split in {SHARDS} shards, in batches of {BATCH}: the bytes become a tensor, the label a number, and
   nothing else. torch has one thread, as torchrun gives to a rank. Cold: the page cache has been told to forget the
   shards, where the system has a call for that.
-- argosy reads each sample from its place in the epoch's order, seeds the generators for each, and reads ahead in a
-  thread; its index is made beforehand. A worker process sends its batches through a pipe, and its start counts.
+- argosy reads each sample from its place in the epoch's order, asks the disk for those of a step together, seeds the
+  generators for each, and reads ahead in a thread; its index is made beforehand. A worker process sends its
+  batches through a pipe, and its start counts.
 - webdataset shuffles 1,000 samples, and has no worker processes.
 - The raw read takes each shard from begin to end, a MiB at a time into the same memory, and makes nothing of it.
 """

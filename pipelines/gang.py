@@ -2,6 +2,7 @@
 
 import json
 import re
+from contextvars import Context
 from typing import Any
 
 from hera.workflows import Container, models
@@ -49,7 +50,8 @@ def launcher(
 ) -> Container:
     """A template whose pod makes the Job, prints what its pods print, and ends as they do."""
     run = f"{{{{inputs.parameters.{RUN}}}}}"
-    node = training_pod(training, name, image, storage=storage, code=code, registry=registry, run=run)
+    # In a context of its own: Hera adds a template that is made below `with Workflow(...)` to that workflow.
+    node = Context().run(training_pod, training, name, image, storage=storage, code=code, registry=registry, run=run)
     made = json.dumps(job(training, node, placement))
     group = pod_group(training)
     call = Call(

@@ -5,7 +5,7 @@ Pure: from an Argo Workflow object to nouns. How they look is told in `views/`.
 
 import re
 from collections import defaultdict, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -214,15 +214,17 @@ class _Forest:
         children = [self._step(child) for child in self._contained.get(node.id, ())]
         if groups := [self._group(key) for key, (owner, _) in self._loops.items() if owner == node.id]:
             children = sorted(children + groups, key=lambda step: step.node.started_at or "~")
-        return Step(node, self._title(node), self._phase(node), tuple(children))
+        return Step(node, self._title(node), self._phase(node, children), tuple(children))
 
     def _title(self, node: Node) -> str:
         if node.boundary_id:
             return node.display_name
         return "exit handler" if node.name.endswith(".onExit") else node.template_name or node.display_name
 
-    def _phase(self, node: Node) -> str:
+    def _phase(self, node: Node, children: Sequence[Step]) -> str:
         is_lost = self._is_abandoned and not node.is_fulfilled
+        if is_lost and node.type == s.RETRY and children:
+            return children[-1].phase  # Argo leaves the step running when its attempt ends after the run was stopped
         return INTERRUPTED if is_lost or (node.is_unsuccessful and node.message == INTERRUPTED) else node.phase
 
     def _container(self, node: Node) -> str:

@@ -82,6 +82,11 @@ class Remote(Contract):
     region: str = Field(default="", description="S3 region; the environment's comes first")
     account: str = Field(default="", description="Azure storage account; the environment's comes first")
 
+    @property
+    def title(self) -> str:
+        """For a person. What is no remote of DVC's has no name there, and goes by its address."""
+        return f"DVC remote {self.name}" if self.name else self.url
+
 
 class PinnedSource(Source):
     """A dataset as DVC records it at one revision."""

@@ -1,5 +1,6 @@
 """How a step's pod ends: its outputs, its record, its last word and its exit code."""
 
+import errno
 import os
 import signal
 import sys
@@ -34,6 +35,7 @@ VERDICTS = {
 LIBRARIES = (*(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")), "<")
 OWN_CODE = f"{Path(__file__).parent}{os.sep}"
 NO_RIGHTS_OR_SPACE = {*FULL, *REFUSED}
+DISK = {errno.EIO, errno.ESTALE}
 
 
 def end(step: Callable[[], tuple[StepInput, StepOutput]]) -> int:
@@ -107,11 +109,16 @@ def innermost(frames: Sequence[traceback.FrameSummary]) -> traceback.FrameSummar
     return next(reversed(users or own or list(frames)), None)
 
 
-def lack(error: BaseException) -> str:
-    """What to do about an error that is a lack of space or of rights; empty: it is none."""
-    if not isinstance(error, OSError) or error.errno not in NO_RIGHTS_OR_SPACE:
-        return ""
-    return f"{error.filename2 or error.filename or 'a file'}: {error.strerror}; give the pod that space or right"
+def of_files(error: BaseException) -> tuple[ExitCode, str] | None:
+    """How an error ends a step that is a lack of space or of rights, or a disk's own; None: it is neither."""
+    if not isinstance(error, OSError):
+        return None
+    said = f"{error.filename2 or error.filename or 'a file'}: {error.strerror}"
+    if error.errno in NO_RIGHTS_OR_SPACE:
+        return ExitCode.CONFIGURATION, f"{said}; give the pod that space or right"
+    if error.errno in DISK:
+        return ExitCode.TEMPORARY, f"{said}; a disk or a network file system failed"
+    return None
 
 
 def _is_users(frame: traceback.FrameSummary) -> bool:
@@ -119,9 +126,10 @@ def _is_users(frame: traceback.FrameSummary) -> bool:
 
 
 def _uncaught(error: Exception) -> int:
-    if words := lack(error):
+    if found := of_files(error):
+        exit_code, words = found
         last_word(words)
-        return ExitCode.CONFIGURATION
+        return exit_code
     traceback.print_exception(error)
     last_word(described(error))
     return ExitCode.CODE

@@ -8,7 +8,6 @@ import torch
 from torch.nn import functional
 from torch.nn.parallel import DistributedDataParallel
 
-from argosy.steps.shards.indexing import index
 from argosy.steps.train.data.loader import Loader
 from argosy.steps.train.session import joined
 
@@ -18,7 +17,7 @@ with joined() as session:
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
     loader = Loader(
         session.task,
-        index(session.data, "train"),
+        session.dataset("train"),
         batch_size=session.hyperparameters["batch_size"],
         epochs=session.hyperparameters["epochs"],
         seed=session.seed,

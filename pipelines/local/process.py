@@ -31,6 +31,11 @@ LOG_TAIL_BYTES, LOG_TAIL_LINES = 2048, 80  # kubelet: terminationMessagePolicy F
 POD_FIELDS = {"spec.nodeName": platform.node}
 """Fields of a pod that a variable can be, and what they are here."""
 
+IN_CLUSTER = "KUBERNETES_SERVICE_HOST"
+"""By this variable a process knows that it is a pod of a cluster (kubernetes: client-go/rest/config.go,
+InClusterConfig). What `argosy run` starts is none, where argosy itself is in one, too.
+"""
+
 _EXPANSION = re.compile(r"\$(\$|\(([-._a-zA-Z][-._a-zA-Z0-9]*)\))")
 
 
@@ -47,7 +52,8 @@ class Machine:
     def of(cls, run_uid: str, mounts: dict[str, Path]) -> "Machine":
         """Commands such as `python` come from the environment that argosy itself runs in."""
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
-        return cls(run_uid, mounts, {**os.environ, "PATH": path, orphans.RUN_MARK: run_uid})
+        known = {name: value for name, value in os.environ.items() if name != IN_CLUSTER}
+        return cls(run_uid, mounts, {**known, "PATH": path, orphans.RUN_MARK: run_uid})
 
 
 class ProcessPods:

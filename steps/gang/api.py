@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,6 +23,11 @@ Answer = TypeVar("Answer")
 CONNECT_SECONDS, ANSWER_SECONDS = 10.0, 60.0
 WATCH_SECONDS = 60
 """A watch ends after so long, and what it watches is listed anew: nothing that it missed stays missed for longer."""
+
+LACKS_RIGHT = re.compile(r'User "[^"]*" cannot ')
+"""What is said for want of a right (kubernetes: apiserver/pkg/endpoints/handlers/responsewriters/errors.go); quotas and
+admission webhooks forbid with other words.
+"""
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 15.0
 
@@ -79,10 +85,14 @@ class Api:
         """
         query = {**parameters, "watch": "true", "timeoutSeconds": str(WATCH_SECONDS)}
         for line in self.lines(path, **query):
-            event = json.loads(line)
-            if event["type"] == "ERROR":  # the resource version is too old
+            try:
+                event = json.loads(line)
+                type_, found = event["type"], event["object"]
+            except (ValueError, KeyError, TypeError):
+                raise LostError(f"the API server {self.account.address} watches with what is no event") from None
+            if type_ == "ERROR":  # the resource version is too old
                 return
-            yield event["type"], event["object"]
+            yield type_, found
 
     def lines(self, path: str, **parameters: str) -> Iterator[str]:
         """Whole lines of an answer, as they come. Raises RefusedError, LostError."""
@@ -156,7 +166,7 @@ class Api:
             raise LostError(f"the API server does not know the pod's token: {message}")
         if status == HTTPStatus.TOO_MANY_REQUESTS or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             raise LostError(f"the API server answers {status} to {asked}: {message}")
-        if status == HTTPStatus.FORBIDDEN:
+        if status == HTTPStatus.FORBIDDEN and LACKS_RIGHT.search(message):
             message = f"{message}; give the pod's service account this right, as `argosy install` does"
         raise RefusedError(status, message)
 

@@ -108,11 +108,10 @@ class ClusterGang:
         """Tells what happens until the Job is over, and how it ended."""
         unseen_until = time.monotonic() + 3 * WATCH_SECONDS
         while True:
-            jobs = self._picture.jobs
-            job = jobs.there.get(name) or jobs.gone.get(name)
+            job = self._job(name)
             if job is not None and (condition := job.status.condition("Complete", "Failed")):
                 return condition
-            if name in jobs.gone or (job is None and time.monotonic() > unseen_until):
+            if name in self._picture.jobs.gone or (job is None and time.monotonic() > unseen_until):
                 raise self._deletion(name)
             if job is not None:
                 self._tell(job)
@@ -123,7 +122,7 @@ class ClusterGang:
 
         def have_ended() -> bool:
             over = {pod.node for pod, is_gone in self._pods(name) if is_gone or pod.has_ended}
-            return over >= set(range(self._manifest.nodes))
+            return over >= set(range(self._nodes(name)))
 
         if not self._picture.until(have_ended, SETTLE_SECONDS):
             self._picture.refresh()
@@ -163,13 +162,22 @@ class ClusterGang:
         A Job that is suspended has its pods deleted. It starts anew after that, a second after its new pods are made
         (kubernetes: pkg/controller/job/job_controller.go, syncJob), so that their age tells nothing.
         """
-        job = self._picture.jobs.there.get(name) or self._picture.jobs.gone.get(name)
+        job = self._job(name)
         since = job.status.start_time if job is not None else None
         return [
             ending
             for pod, is_gone in self._pods(name)
             if not pod.was_deleted_before(since) and (ending := pods.ending(pod, is_gone=is_gone))
         ]
+
+    def _job(self, name: str) -> Job | None:
+        """As it was last seen."""
+        return self._picture.jobs.there.get(name) or self._picture.jobs.gone.get(name)
+
+    def _nodes(self, name: str) -> int:
+        """As many as were admitted."""
+        job = self._job(name)
+        return job.spec.parallelism if job is not None else self._manifest.nodes
 
     def _pods(self, job: str) -> list[tuple[Pod, bool]]:
         """The Job's pods, and whether each was deleted."""

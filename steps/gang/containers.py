@@ -8,13 +8,15 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from argosy.steps import cores
 from argosy.steps.contracts import TERMINATION_LOG
 from argosy.steps.errors import configuration_error
 from argosy.steps.gang.manifest import Container, Variable
 from argosy.steps.gang.objects import INDEX
 from argosy.steps.progress import PROGRESS_FILE
 
-OUTPUT = "--output="
+OUTPUT, RANKS = "--output=", "--ranks="
+THREADS = "OMP_NUM_THREADS"
 GPU, VISIBLE = "nvidia.com/gpu", "CUDA_VISIBLE_DEVICES"
 _EXPANSION = re.compile(r"\$(\$|\(([-._a-zA-Z][-._a-zA-Z0-9]*)\))")
 
@@ -22,12 +24,16 @@ _EXPANSION = re.compile(r"\$(\$|\(([-._a-zA-Z][-._a-zA-Z0-9]*)\))")
 class ProcessContainer:
     """One container of one node of a gang on this machine."""
 
-    def __init__(self, container: Container, node: int, folder: Path, given: Mapping[str, str]) -> None:
-        """`folder`: takes the place of the container's `--output`. `given`: variables that the gang decides on."""
+    def __init__(
+        self, container: Container, node: int, folder: Path, given: Mapping[str, str], *, nodes: int = 1
+    ) -> None:
+        """`folder`: takes the place of the container's `--output`. `given`: variables that the gang decides on.
+        `nodes`: so many share the machine.
+        """
         folder.mkdir(parents=True, exist_ok=True)
         self._container = container
         self._declared = {**_declared(container.env, node), **given}
-        self._node = node
+        self._node, self._nodes = node, nodes
         self._folder = folder
         self._termination_log = folder / "termination-log"
         self._termination_log.unlink(missing_ok=True)
@@ -56,7 +62,13 @@ class ProcessContainer:
         """
         machine = {name: value for name, value in os.environ.items() if name != PROGRESS_FILE}
         machine["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{machine.get('PATH', os.defpath)}"
-        return {**machine, **self._gpus(), **self._declared, TERMINATION_LOG: str(self._termination_log)}
+        return {
+            **self._threads(),
+            **machine,
+            **self._gpus(),
+            **self._declared,
+            TERMINATION_LOG: str(self._termination_log),
+        }
 
     @property
     def working_folder(self) -> Path:
@@ -65,6 +77,13 @@ class ProcessContainer:
         if not folder.is_dir():
             raise configuration_error(f"{folder}: is not there, and {self._container.name} works in it")
         return folder
+
+    def _threads(self) -> dict[str, str]:
+        """A rank's share of the machine's cores; of one node alone, its supervisor knows it."""
+        if self._nodes == 1:
+            return {}
+        ranks = next((int(word.removeprefix(RANKS)) for word in self._container.args if word.startswith(RANKS)), 1)
+        return {THREADS: str(max(1, cores.usable() // (self._nodes * ranks)))}
 
     def _gpus(self) -> dict[str, str]:
         """The node's own share of the machine's GPUs: two nodes must not meet on one."""

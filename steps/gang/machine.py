@@ -142,7 +142,8 @@ class MachineGang:
 
     def _node(self, number: int, group: int, given: Mapping[str, str]) -> Node:
         variables = {**given, NODE_RANK: str(number)}
-        process = ProcessContainer(self._manifest.main, number, self._output / f"node-{number}", variables)
+        folder, nodes = self._output / f"node-{number}", self._manifest.nodes
+        process = ProcessContainer(self._manifest.main, number, folder, variables, nodes=nodes)
         return Node(number, process, group, self._lines)
 
 

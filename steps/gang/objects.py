@@ -129,6 +129,8 @@ class Pod(View):
 
 class JobSpec(View):
     suspend: bool = False
+    parallelism: int = 0
+    """Nodes: fewer than were asked for where a queue has admitted a part."""
 
 
 class JobStatus(Status):

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from argosy.steps.errors import StepError
 from argosy.steps.gang.api import WATCH_SECONDS, Api, LostError
 from argosy.steps.gang.manifest import RUN_LABEL
 from argosy.steps.gang.objects import Job, Pod
@@ -64,7 +63,7 @@ class Picture:
         ours = f"{RUN_LABEL}={run}"
         self.jobs = Kind(Job, jobs_path(namespace), ours)
         self.pods = Kind(Pod, pods_path(namespace), f"{ours},{OF_A_JOB}")
-        self._changes: queue.SimpleQueue[Change | StepError] = queue.SimpleQueue()
+        self._changes: queue.SimpleQueue[Change | Exception] = queue.SimpleQueue()
         self._over = threading.Event()
 
     @contextmanager
@@ -91,7 +90,7 @@ class Picture:
             change = self._changes.get(timeout=seconds)
         except queue.Empty:
             return
-        if isinstance(change, StepError):
+        if isinstance(change, Exception):
             raise change
         change.kind.take(change.type, change.objects)
 
@@ -118,7 +117,7 @@ class Picture:
                     if not self._over.is_set():
                         self._api.complain(f"{lost.message}; it is asked again")
                 self._over.wait(BETWEEN_WATCHES_SECONDS)
-        except StepError as error:
+        except Exception as error:  # noqa: BLE001 - whoever waits for changes must not wait for ever
             self._changes.put(error)
 
     def _listed(self, kind: Kind[Any]) -> tuple[list[Json], str]:

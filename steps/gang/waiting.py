@@ -13,6 +13,7 @@ from argosy.steps.gang.pods import waits_for
 QUEUE = "/apis/kueue.x-k8s.io"
 OF_JOB = "kueue.x-k8s.io/job-uid"
 """Label of a Workload (kueue: pkg/controller/constants/constants.go)."""
+PRIORITY = "kueue.x-k8s.io/priority-class"
 
 BETWEEN_LOOKS_SECONDS = 5.0
 SILENT_SECONDS = 15.0
@@ -49,10 +50,14 @@ class Waiting:
         if not self._is_time(now=not self._was_suspended):
             return
         is_new, self._was_suspended = not self._was_suspended, True
-        self.workload = self._found(job)
+        try:
+            self.workload = self._found(job)
+        except StepError as error:
+            self._cannot(error)
+            return
         if self.workload is None:
             if not is_new:
-                self._lines.say("is suspended, and waits until somebody resumes its Job", about="queue")
+                self._lines.say(_unclaimed(job), about="queue")
             return
         evicted = self.workload.status.condition("Evicted")
         if evicted is not None and self._has_run:
@@ -81,14 +86,16 @@ class Waiting:
         return True
 
     def _found(self, job: Job) -> Workload | None:
+        """Raises StepError."""
         try:
             if self._version is None:
                 self._version = self._api.read(QUEUE)["preferredVersion"]["version"]
-            path = f"{QUEUE}/{self._version}/namespaces/{self._api.account.namespace}/workloads"
-            found = self._api.read(path, labelSelector=f"{OF_JOB}={job.metadata.uid}")["items"]
-        except StepError as error:
-            self._cannot(error)
-            return None
+        except RefusedError as refused:
+            if refused.status != HTTPStatus.NOT_FOUND:
+                raise
+            return None  # no Kueue here
+        path = f"{QUEUE}/{self._version}/namespaces/{self._api.account.namespace}/workloads"
+        found = self._api.read(path, labelSelector=f"{OF_JOB}={job.metadata.uid}")["items"]
         return Workload.model_validate(found[0]) if found else None
 
     def _warning(self, uid: str) -> str:
@@ -105,5 +112,13 @@ class Waiting:
         return str(last.get("message", ""))
 
     def _cannot(self, error: StepError) -> None:
-        if not (isinstance(error, RefusedError) and error.status == HTTPStatus.NOT_FOUND):  # no Kueue here
-            self._lines.say(f"cannot tell why it waits: {error.message}", about="rights")
+        self._lines.say(f"cannot tell why it waits: {error.message}", about="rights")
+
+
+def _unclaimed(job: Job) -> str:
+    """Why nobody has a Workload of a suspended Job: Kueue makes none for a priority that is not there, and is silent
+    (kueue: pkg/controller/jobframework/reconciler.go, handleJobWithNoWorkload).
+    """
+    if priority := job.metadata.labels.get(PRIORITY):
+        return f"is suspended, and Kueue has not taken it up; is there a WorkloadPriorityClass {priority}?"
+    return "is suspended, and waits until somebody resumes its Job"

@@ -1,11 +1,13 @@
 """The samples of a split, each read from its place in a shard."""
 
+import json
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,34 +15,10 @@ from numpy.typing import NDArray
 from argosy.steps.contracts import ExitCode
 from argosy.steps.errors import StepError, data_error
 from argosy.steps.shards import naming
+from argosy.steps.shards.places import Places
 
 OPEN_SHARDS = 64
-
-
-@dataclass(frozen=True, slots=True)
-class Places:
-    """Where the samples of a split are: 36 bytes for each member, and 16 and its key for each sample."""
-
-    extensions: tuple[str, ...]
-    kinds: NDArray[np.int32]
-    """Of each member: which extension."""
-    starts: NDArray[np.int64]
-    """Of each member: byte of its shard."""
-    sizes: NDArray[np.int64]
-    """Of each member: bytes."""
-    first_members: NDArray[np.int64]
-    """Of each sample, and the end of the last."""
-    first_samples: NDArray[np.int64]
-    """Of each shard, and the end of the last."""
-    keys: bytes
-    key_ends: NDArray[np.int64]
-    """Of the keys of all samples, one after the other; it begins with 0."""
-
-    @property
-    def bytes(self) -> int:
-        """Memory that they take."""
-        columns = (self.kinds, self.starts, self.sizes, self.first_members, self.first_samples, self.key_ends)
-        return sum(column.nbytes for column in columns) + len(self.keys)
+NAMES = "names.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,20 +37,51 @@ class Sample:
 class Dataset:
     """An indexed split. It can be sent to another process, and read by several threads."""
 
-    def __init__(self, shards: Sequence[Path], places: Places) -> None:
-        self.shards, self.places = tuple(shards), places
+    def __init__(self, shards: Sequence[Path], extensions: Sequence[str], places: Places) -> None:
+        self.shards, self.extensions, self.places = tuple(shards), tuple(extensions), places
         self._opened = lru_cache(OPEN_SHARDS)(_Descriptor)
+        self._folder: Path | None = None
+
+    def write(self, folder: Path) -> None:
+        """Into an empty folder, for `opened`. Raises OSError."""
+        self.places.write(folder)
+        names = {"shards": [str(shard) for shard in self.shards], "extensions": self.extensions}
+        (folder / NAMES).write_text(json.dumps(names), encoding="ascii")
+
+    @classmethod
+    def opened(cls, folder: Path) -> Self:
+        """What was written there: the processes that open it have it in memory once. Raises OSError."""
+        names = json.loads((folder / NAMES).read_bytes())
+        dataset = cls([Path(shard) for shard in names["shards"]], names["extensions"], Places.opened(folder))
+        dataset._folder = folder
+        return dataset
 
     def __len__(self) -> int:
         return len(self.places.first_members) - 1
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Dataset, (self.shards, self.places)
+        if self._folder is not None:
+            return Dataset.opened, (self._folder,)
+        return Dataset, (self.shards, self.extensions, self.places)
 
     @property
     def shard_lengths(self) -> NDArray[np.int64]:
         """Samples in each shard."""
         return np.diff(self.places.first_samples)
+
+    def samples(self, numbers: Sequence[int]) -> list[Sample]:
+        """The disk is asked for all of them before the first is waited for. Raises StepError as `members` does."""
+        if hasattr(os, "posix_fadvise"):
+            with suppress(OSError):  # whoever reads it says what is wrong
+                for number in numbers:
+                    self._announce(number)
+        return [self.sample(number) for number in numbers]
+
+    def _announce(self, sample: int) -> None:
+        first, end = self.places.first_members[sample : sample + 2].tolist()
+        begin = int(self.places.starts[first])
+        count = int(self.places.starts[end - 1] + self.places.sizes[end - 1]) - begin
+        self._opened(self.shard(sample)).announce(begin, count)
 
     def sample(self, number: int) -> Sample:
         """Raises StepError as `members` does."""
@@ -91,7 +100,7 @@ class Dataset:
         try:
             file = self._opened(shard)
             return {
-                self.places.extensions[kind]: file.read(start, size)
+                self.extensions[kind]: file.read(start, size)
                 for kind, start, size in zip(kinds, starts, sizes, strict=True)
             }
         except OSError as error:
@@ -103,7 +112,7 @@ class Dataset:
 
     def key(self, sample: int) -> str:
         begin, end = self.places.key_ends[sample : sample + 2].tolist()
-        return naming.text(self.places.keys[begin:end])
+        return naming.text(self.places.keys[begin:end].tobytes())
 
     def shard(self, sample: int) -> Path:
         return self.shards[int(np.searchsorted(self.places.first_samples, sample, "right")) - 1]
@@ -115,6 +124,9 @@ class _Descriptor:
     def __init__(self, path: Path) -> None:
         self._number = os.open(path, os.O_RDONLY)
 
+    def announce(self, start: int, size: int) -> None:
+        os.posix_fadvise(self._number, start, size, os.POSIX_FADV_WILLNEED)
+
     def read(self, start: int, size: int) -> bytes:
         content = os.pread(self._number, size, start)
         while len(content) < size:  # one call reads 2 GiB at most
@@ -125,5 +137,5 @@ class _Descriptor:
         return content
 
     def __del__(self) -> None:
-        if number := getattr(self, "_number", None):
-            os.close(number)
+        if hasattr(self, "_number"):  # it has none where it could not be opened
+            os.close(self._number)

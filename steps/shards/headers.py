@@ -104,7 +104,8 @@ class _Reading:
     def _read(self, offset: int, count: int) -> bytes:
         at = offset - self._window_begin
         if not 0 <= at <= len(self._window) - count:
-            self._window = os.pread(self._descriptor, max(count, self._window_bytes), offset)
+            is_there = offset + count <= self._length  # a damaged size would else take all memory
+            self._window = os.pread(self._descriptor, max(count, self._window_bytes), offset) if is_there else b""
             self._window_begin, at = offset, 0
             if len(self._window) < count:
                 raise DamageError(f"ends at byte {self._length}, before its end-of-archive mark")
@@ -172,12 +173,15 @@ def _octal(field: bytes) -> int | None:
 
 
 def _records(content: bytes) -> dict[bytes, bytes]:
-    """Of a pax header, each `LENGTH KEY=VALUE` and a newline."""
+    """Of a pax header, each `LENGTH KEY=VALUE` and a newline. Raises ValueError."""
     found = {}
+    content = content.rstrip(b"\0")
     while content:
-        length, _, _ = content.partition(b" ")
-        record, content = content[len(length) + 1 : int(length)], content[int(length) :]
-        key, _, value = record.removesuffix(b"\n").partition(b"=")
+        length = content.partition(b" ")[0]
+        record, content = content[: int(length)], content[int(length) :]
+        key, _, value = record[len(length) + 1 : -1].partition(b"=")
+        if not (length.isdigit() and record.endswith(b"\n") and (key != b"size" or value.isdigit())):
+            raise ValueError
         found[b"sparse" if key.startswith(b"GNU.sparse.") else key] = value
     return found
 

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from argosy.steps.errors import data_error
 from argosy.steps.shards import naming
-from argosy.steps.shards.dataset import Dataset, Places
+from argosy.steps.shards.dataset import Dataset
 from argosy.steps.shards.faults import Faults
 from argosy.steps.shards.headers import DamageError, Member, members
+from argosy.steps.shards.places import Places
 
 
 def index(folder: Path, split: str) -> Dataset:
@@ -35,7 +36,7 @@ def index(folder: Path, split: str) -> Dataset:
         _add(shard, growing, faults)
     if faults:
         raise faults.refusal()
-    dataset = Dataset(shards, growing.places())
+    dataset = Dataset(shards, growing.extensions(), growing.places())
     _warn_of_dots(dataset)
     return dataset
 
@@ -117,16 +118,18 @@ class _Growing:
     def end_shard(self) -> None:
         self._first_samples.append(len(self._first_members))
 
+    def extensions(self) -> list[str]:
+        return [naming.text(extension) for extension in self._extensions]
+
     def places(self) -> Places:
         self._first_members.append(len(self._starts))
         return Places(
-            extensions=tuple(naming.text(extension) for extension in self._extensions),
             kinds=np.array(self._kinds, np.int32),
             starts=_frozen(self._starts),
             sizes=_frozen(self._sizes),
             first_members=_frozen(self._first_members),
             first_samples=_frozen(self._first_samples),
-            keys=bytes(self._keys),
+            keys=np.frombuffer(self._keys, np.uint8),
             key_ends=_frozen(self._key_ends),
         )
 
@@ -137,8 +140,8 @@ def _frozen(numbers: "array[int]") -> NDArray[np.int64]:
 
 def _warn_of_dots(dataset: Dataset) -> None:
     places = dataset.places
-    counts = np.bincount(places.kinds, minlength=len(places.extensions))
-    for kind, extension in enumerate(places.extensions):
+    counts = np.bincount(places.kinds, minlength=len(dataset.extensions))
+    for kind, extension in enumerate(dataset.extensions):
         if "." in extension and counts[kind] < len(dataset):
             first = int(np.argmax(places.kinds == kind))
             sample = int(np.searchsorted(places.first_members, first, "right")) - 1

@@ -35,7 +35,7 @@ def client(remote: Remote, project: Path, objects: str) -> "ObjectStore":
     address = urlsplit(remote.url)
     kind = _KINDS.get(address.scheme)
     if kind is None or not address.netloc:
-        raise configuration_error(f"DVC remote {remote.name}: is of no kind that argosy reads: s3, gs, azure, a folder")
+        raise configuration_error(f"{remote.title}: is of no kind that argosy reads: s3, gs, azure, a folder")
     from obstore.exceptions import BaseError
 
     secrets = remotes.secrets(project, remote.name) if project.is_dir() else {}
@@ -48,7 +48,7 @@ def client(remote: Remote, project: Path, objects: str) -> "ObjectStore":
 
 def _misconfigured(remote: Remote, error: Exception) -> StepError:
     reason = " ".join(str(error).partition("Debug source")[0].split())
-    return configuration_error(f"DVC remote {remote.name}: cannot be used as it is configured: {reason}")
+    return configuration_error(f"{remote.title}: cannot be used as it is configured: {reason}")
 
 
 def _s3(bucket: str, prefix: str, remote: Remote, secrets: Secrets) -> "ObjectStore":
@@ -87,11 +87,11 @@ def _boto(remote: Remote, profile: str, secrets: Secrets) -> Settings:
             session.set_config_variable(variable, secrets[option])
     try:
         if session.get_credentials() is None:
-            raise configuration_error(f"DVC remote {remote.name}: there are no credentials for it; {S3_REMEDY}")
+            raise configuration_error(f"{remote.title}: there are no credentials for it; {S3_REMEDY}")
         region = session.get_config_variable("region")
         return _given(credential_provider=Boto3CredentialProvider(session), region=region)
     except BotoCoreError as error:
-        raise configuration_error(f"DVC remote {remote.name}: {' '.join(str(error).split())}; {S3_REMEDY}") from None
+        raise configuration_error(f"{remote.title}: {' '.join(str(error).split())}; {S3_REMEDY}") from None
 
 
 def _gs(bucket: str, prefix: str, remote: Remote, secrets: Secrets) -> "ObjectStore":

@@ -26,7 +26,7 @@ from argosy.steps.base import Contract
 from argosy.steps.contracts import TrainInput
 from argosy.steps.train import ownership, stacks
 from argosy.steps.train.beats import Beat, Pulse, pulse
-from argosy.steps.train.failures import Failure, failure_of, is_of_peers
+from argosy.steps.train.failures import Failure, failure_of
 from argosy.steps.train.run import Run
 
 ATTEMPT = "ARGOSY_ATTEMPT"
@@ -66,6 +66,7 @@ class Attempt:
         self._checkpoint = folder / "checkpoint"
         self._exits = folder / "exits.json"
         self._outcome = folder / "outcome.json"
+        self._met: Group | None = None
 
     @property
     def inputs(self) -> TrainInput:
@@ -80,8 +81,10 @@ class Attempt:
 
     @property
     def group(self) -> Group | None:
-        """None: the nodes have not met."""
-        return Group.model_validate_json(self._group.read_bytes()) if self._group.exists() else None
+        """None: the nodes have not met. Once they have, it stays as it is."""
+        if self._met is None and self._group.exists():
+            self._met = Group.model_validate_json(self._group.read_bytes())
+        return self._met
 
     def fence(self) -> None:
         """Called before anything of the run is written. Raises StepError (TEMPORARY) when another attempt owns it."""
@@ -128,11 +131,14 @@ class Attempt:
         files.write_text(self._checkpoint, str(step))
 
     def report_failure(self, rank: int, error: BaseException) -> None:
-        """Why the rank failed. One that only lost its peers waits to be ended, so that theirs is seen as the first."""
-        of_peers = is_of_peers(error)
-        failure = failure_of(rank, error, step=self._step(rank))
-        files.write_text(self.folder / f"rank-{rank}.json", failure.model_dump_json())
-        if of_peers:
+        """Why the rank failed; the first that is told counts. One that only lost its peers waits to be ended, so that
+        theirs is seen as the first.
+        """
+        failure = self._failure(rank, error)
+        path = self.folder / f"rank-{rank}.json"
+        if not path.exists():
+            files.write_text(path, failure.model_dump_json())
+        if failure.of_peers:
             threading.Event().wait(PEERS_SECONDS)
 
     def report_exits(self, exits: dict[int, int]) -> None:
@@ -170,9 +176,13 @@ class Attempt:
     def _beat(self, rank: int) -> Path:
         return self.folder / f"beat-{rank}"
 
-    def _step(self, rank: int) -> int | None:
+    def _failure(self, rank: int, error: BaseException) -> Failure:
         found = self.pulse(rank)
-        return found.step if found else None
+        step = found.step if found else None
+        try:
+            return failure_of(rank, error, step=step)
+        except Exception as mute:  # noqa: BLE001 - whatever the user's own exception raises when asked for its words
+            return failure_of(rank, mute, step=step)
 
 
 def _follow(leash: int, stop: threading.Event) -> None:

@@ -20,6 +20,8 @@ KEPT = 64
 NAME = 8 * (TIMES + KEPT)
 NAME_BYTES = 56
 SIZE = NAME + NAME_BYTES
+ENDED = "end"
+"""Phase of a rank that has ended, and not failed."""
 
 
 class Beat:
@@ -48,11 +50,16 @@ class Beat:
         self._whole[COUNT] = self._count
 
     def rest(self, name: str) -> None:
-        """No step is made for a while, for what this names: `evaluate`, `save`, `export`. It lasts until `at`."""
+        """No step is made for a while, for what this names, as in `evaluate`, `save`: until `work`, or `at`."""
         text = name.encode()[:NAME_BYTES]
         self._name[:] = text.ljust(NAME_BYTES, b"\0")
         self._times[SIGN] = time.monotonic()
         self._whole[RESTING] = 1
+
+    def work(self) -> None:
+        """The next step is being made."""
+        self._times[SIGN] = time.monotonic()
+        self._whole[RESTING] = 0
 
 
 @dataclass(frozen=True)

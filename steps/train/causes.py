@@ -6,25 +6,38 @@ import time
 from collections.abc import Iterator, Sequence
 
 from argosy.steps.contracts import ExitCode
-from argosy.steps.train.failures import NO_RANK, Failure
+from argosy.steps.train.failures import NO_CAUSE, NO_RANK, Failure
 
 ENDED_BY_HAND = (-signal.SIGTERM, -signal.SIGINT, -signal.SIGHUP)
-KILLED_HELPER = re.compile(r"killed by signal: Killed|exited unexpectedly|terminated abruptly")
-"""Words of torch's loader and of Python's pools for a process of theirs that is gone."""
+KILLED_HELPER = re.compile(r"killed by (signal: Killed|SIGKILL)|exited unexpectedly|terminated abruptly")
+"""Words of torch's loader, argosy's and Python's pools for a process of theirs that is gone."""
 
 
 def first(
-    failures: Sequence[Failure], exits: dict[int, int], torchrun: int, *, out_of_memory: str | None, gpus: bool
+    failures: Sequence[Failure],
+    exits: dict[int, int],
+    torchrun: int,
+    *,
+    ended: Sequence[int],
+    out_of_memory: str | None,
+    gpus: bool,
 ) -> Failure:
-    """The cause. `exits` are those of the ranks that torchrun saw fail first; negative for a signal.
+    """The cause. `exits` are those of the ranks that torchrun saw fail first; negative for a signal. `ended` are ranks
+    that did not fail.
 
     `out_of_memory` says what the limit is, where the kernel killed a process of this pod for it.
     """
-    return next(_candidates(failures, exits, torchrun, out_of_memory, gpus=gpus))
+    return next(_candidates(failures, exits, torchrun, ended, out_of_memory, gpus=gpus))
 
 
 def _candidates(
-    failures: Sequence[Failure], exits: dict[int, int], torchrun: int, out_of_memory: str | None, *, gpus: bool
+    failures: Sequence[Failure],
+    exits: dict[int, int],
+    torchrun: int,
+    ended: Sequence[int],
+    out_of_memory: str | None,
+    *,
+    gpus: bool,
 ) -> Iterator[Failure]:
     """All that may be the cause, the likeliest first."""
     silent = {rank: code for rank, code in exits.items() if rank not in {failure.rank for failure in failures}}
@@ -40,6 +53,9 @@ def _candidates(
     for rank, code in silent.items():
         if rank not in aborted:
             yield _of_exit(f"rank {rank}", rank, code)
+    for rank in ended if failures or aborted else ():
+        words = "ended before the others, which waited for it; let all ranks make the same calls and as many steps"
+        yield _failure(f"rank {rank}", rank, ExitCode.CODE, words)
     yield from failures
     for rank in aborted:
         words = "was aborted (SIGABRT), as NCCL does when a peer is gone; its last lines are above"
@@ -54,7 +70,8 @@ def _of_signal(name: str, rank: int, number: int, out_of_memory: str | None) -> 
         words = f"was killed: out of memory{out_of_memory}; give the pod more"
         return _failure(name, rank, ExitCode.OUT_OF_MEMORY, words)
     if number == signal.SIGKILL:
-        return _failure(name, rank, ExitCode.TEMPORARY, "was killed (SIGKILL), by the machine or by hand")
+        words = "was killed (SIGKILL), by the machine or by hand"
+        return _failure(name, rank, ExitCode.TEMPORARY, words).model_copy(update={"cause": NO_CAUSE})
     words = f"crashed with {signal.Signals(number).name}, without a Python exception; its last lines are above"
     return _failure(name, rank, ExitCode.CODE, words)
 
@@ -62,7 +79,7 @@ def _of_signal(name: str, rank: int, number: int, out_of_memory: str | None) -> 
 def _of_exit(name: str, rank: int, code: int) -> Failure:
     if code in ENDED_BY_HAND:
         words = f"was ended by {signal.Signals(-code).name}; the same again may work"
-        return _failure(name, rank, ExitCode.TEMPORARY, words)
+        return _failure(name, rank, ExitCode.TEMPORARY, words).model_copy(update={"cause": NO_CAUSE})
     words = f"ended with exit code {code}, without a Python exception; its last lines are above"
     return _failure(name, rank, ExitCode.CODE, words)
 

@@ -18,11 +18,15 @@ LOST_PEERS = re.compile(
     re.IGNORECASE,
 )
 COLLECTIVE = re.compile(r"gloo|NCCL|c10d|ProcessGroup|TCPStore|monitoredBarrier|process group", re.IGNORECASE)
+FAULTS = set(ExitCode) - {ExitCode.OK, ExitCode.GATE_FAILED, ExitCode.GATE_INCONCLUSIVE}
 DISTRIBUTED_ERRORS = ("DistError", "DistBackendError", "DistNetworkError", "DistStoreError")
 GPU_MEMORY = (
     "; that is the GPU's memory, and more of the pod's does not help: take a smaller batch, more accumulation, "
     "or a lower precision"
 )
+
+
+NO_CAUSE = ""
 
 
 class Failure(Contract):
@@ -35,7 +39,9 @@ class Failure(Contract):
     exit_code: ExitCode
     message: str
     cause: str
-    """The message without what differs from one attempt to the next: equal causes are the same failure again."""
+    """The message without what differs from one attempt to the next: equal causes are the same failure again. Empty:
+    it came from outside, and says nothing about the training.
+    """
     of_peers: bool = False
     """Whether it says no more than that others failed."""
     step: int | None = None
@@ -58,11 +64,11 @@ def failure_of(rank: int, error: BaseException, *, step: int | None) -> Failure:
             told=True,
         )
     of_peers = is_of_peers(error)
-    exit_code, text = _exit_code(error), _short(pod.described(error))
+    exit_code, text = _exit_code(error), _short(_described(error))
     if of_peers:
-        text = f"lost the others: {text.splitlines()[0]}"
-    elif lack := pod.lack(error):
-        exit_code, text = ExitCode.CONFIGURATION, lack
+        text = f"lost the others: {text}"
+    elif found := pod.of_files(error):
+        exit_code, text = found
     elif _is_of_gpu_memory(error):
         text += GPU_MEMORY
     return Failure(
@@ -75,6 +81,13 @@ def failure_of(rank: int, error: BaseException, *, step: int | None) -> Failure:
         step=step,
         trace="".join(traceback.format_exception(error)),
     )
+
+
+def _described(error: BaseException) -> str:
+    """In one line, since the step and the checkpoint come behind it."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{type(error).__name__}: {error.msg} ({error.filename}:{error.lineno})"
+    return " ".join(line.strip() for line in pod.described(error).splitlines())
 
 
 def _short(text: str) -> str:
@@ -107,8 +120,8 @@ def _is_of_gpu_memory(error: BaseException) -> bool:
 
 
 def _exit_code(error: BaseException) -> ExitCode:
-    """A script may end with a code of the table."""
-    if isinstance(error, SystemExit) and error.code in set(ExitCode) - {ExitCode.OK}:
+    """A script may end with a code of the table that is a fault's."""
+    if isinstance(error, SystemExit) and isinstance(error.code, int) and error.code in FAULTS:
         return ExitCode(error.code)
     return ExitCode.CODE
 

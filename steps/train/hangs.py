@@ -5,11 +5,11 @@ import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from traceback import FrameSummary
 
 from argosy.steps.contracts import ExitCode, TrainInput
 from argosy.steps.train import stacks
-from argosy.steps.train.attempt import Attempt
 from argosy.steps.train.beats import Pulse
 from argosy.steps.train.failures import NO_RANK, Failure
 
@@ -21,24 +21,26 @@ NAMED = 4
 class Watch:
     """Looks at the beats of a node's ranks, from the moment when they are started."""
 
-    def __init__(self, attempt: Attempt, inputs: TrainInput, ranks: Sequence[int]) -> None:
-        self._attempt, self._inputs, self._ranks = attempt, inputs, ranks
+    def __init__(self, folder: Path, inputs: TrainInput, ranks: Sequence[int]) -> None:
+        """`folder`: the attempt's."""
+        self._folder, self._inputs, self._ranks = folder, inputs, ranks
         self._began = time.monotonic()
 
-    def hang(self) -> Failure | None:
-        """Why the ranks are taken for hung, with their stacks on stderr; None: they are not."""
+    def hang(self, pulses: Sequence[Pulse]) -> Failure | None:
+        """Why the ranks are taken for hung, with their stacks on stderr; None: they are not. `pulses` of those that
+        have begun.
+        """
         now = time.monotonic()
-        pulses = {rank: self._attempt.pulse(rank) for rank in self._ranks}
-        silent = [pulse for pulse in pulses.values() if pulse and _is_overdue(pulse, now, self._inputs)]
-        absent = [rank for rank, pulse in pulses.items() if pulse is None]
+        absent = sorted(set(self._ranks) - {pulse.rank for pulse in pulses})
         if absent and now - self._began > PATIENCE * self._inputs.hang_seconds:
             return _failure(absent, f"no sign of life for {now - self._began:.0f} s", "did not begin", None)
-        if not silent:
+        alive = [pulse for pulse in pulses if is_alive(pulse.pid)]
+        if not any(now - pulse.sign > limit_seconds(pulse, self._inputs) for pulse in alive):
             return None
-        return self._named([pulse for pulse in pulses.values() if pulse and is_alive(pulse.pid)], now)
+        return self._named(alive, now)
 
     def _named(self, pulses: Sequence[Pulse], now: float) -> Failure:
-        texts = stacks.asked(self._attempt.folder, {pulse.rank: pulse.pid for pulse in pulses})
+        texts = stacks.asked(self._folder, {pulse.rank: pulse.pid for pulse in pulses})
         for rank, text in texts.items():
             sys.stderr.write(f"rank {rank} is here:\n{text.rstrip()}\n")
         found = {pulse.rank: stacks.frames(texts.get(pulse.rank, ""), pulse.main_thread) for pulse in pulses}
@@ -68,10 +70,6 @@ def limit_seconds(pulse: Pulse, inputs: TrainInput) -> float:
     if pulse.rest or pulse.step is None:
         return PATIENCE * inputs.hang_seconds
     return max(inputs.hang_seconds, inputs.hang_factor * pulse.median)
-
-
-def _is_overdue(pulse: Pulse, now: float, inputs: TrainInput) -> bool:
-    return now - pulse.sign > limit_seconds(pulse, inputs) and is_alive(pulse.pid)
 
 
 def _place(pulse: Pulse, texts: Mapping[int, str], found: Mapping[int, Sequence[FrameSummary]]) -> str:

@@ -1,7 +1,8 @@
 """The attempts of a run: MODELS/RUN/attempts/NUMBER-ID.json, written by its supervisor when it begins, at its first
 step, at each checkpoint, and at its end; NUMBER-ID.node-N.json, why node N of the attempt failed.
 
-Two equal failures in a row, without a new checkpoint between, are final. An attempt that left no ending was killed.
+Two equal failures in a row, without a new checkpoint between, are final. An attempt that left no ending was killed,
+which says nothing about the training.
 """
 
 import time
@@ -13,9 +14,8 @@ from pydantic import ValidationError
 from argosy.steps import files
 from argosy.steps.base import Contract
 from argosy.steps.contracts import RETRIED, ExitCode, failure_class
-from argosy.steps.errors import StepError
 from argosy.steps.train import ownership
-from argosy.steps.train.failures import Failure, where
+from argosy.steps.train.failures import NO_CAUSE, Failure, where
 
 KEPT = 20
 KILLED = "killed, without a word"
@@ -52,19 +52,11 @@ class History:
         self._looked_at = 0.0
 
     def begin(self) -> Record:
-        """A new attempt, which owns the run from now on.
-
-        Raises StepError (CODE) when the last two were killed without a word, and the later one made no checkpoint.
-        """
+        """A new attempt, which owns the run from now on."""
         self._folder.mkdir(exist_ok=True)
         records = self._records()
         if records and not records[-1].ended:
-            last = records[-1]
-            # A node that goes away before the first step says nothing about the training.
-            cause = KILLED if last.step is not None else ""
-            self._write(last := self._ended(last, ExitCode.TEMPORARY, f"{KILLED} {_where(last)}", cause))
-            if last.final:
-                raise StepError(ExitCode.CODE, last.message)
+            self._write(self._ended(records[-1], ExitCode.TEMPORARY, f"{KILLED} {_where(records[-1])}", NO_CAUSE))
         number = 1 + int(records[-1].attempt.partition("-")[0]) if records else 1
         record = Record(
             attempt=f"{number:06}-{uuid.uuid4().hex[:12]}",
@@ -116,7 +108,7 @@ class History:
         before = [one for one in self._records() if one.attempt < record.attempt and one.exit_code and one.cause]
         last = before[-1] if before else None
         again = (
-            cause != ""
+            cause != NO_CAUSE
             and failure_class(exit_code) in RETRIED
             and last is not None
             and (last.cause, last.final) == (cause, False)

@@ -1,6 +1,5 @@
 """What a session keeps in checkpoints, and when."""
 
-import os
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -19,11 +18,9 @@ class Keeper:
         self._around, self._checkpoints = around, around.checkpoints
         self._own = own
         self._given: dict[str, object] = {}
-        self._saved_step = self._told = 0
-
-    @property
-    def stall_seconds(self) -> float:
-        return self._checkpoints.stall_seconds if self._checkpoints else 0.0
+        self._saved_step = 0
+        self.stall_seconds = 0.0
+        """Time that steps have waited for checkpoints."""
 
     @property
     def save_seconds(self) -> float:
@@ -36,7 +33,6 @@ class Keeper:
         if self._checkpoints is None:
             return 0
         self._saved_step = self._checkpoints.resume(held)
-        self._tell()
         return self._saved_step
 
     def take_best(self, given: dict[str, object]) -> int:
@@ -58,24 +54,20 @@ class Keeper:
                 ExitCode.CODE, "session.resume(model=..., optimizer=...) was not called: there is nothing to keep"
             )
         self._around.signs.rest("save")
+        began = time.monotonic()
         self._refuse_non_finite(step)
         self._checkpoints.save(step, self._parts(), metric=metric)
+        ended = time.monotonic()
+        self._around.signs.work()
         self._saved_step = step
-        self._around.interval.saved(
-            time.monotonic(), self._checkpoints.last_stall_seconds, self._checkpoints.save_seconds
-        )
+        self.stall_seconds += ended - began
+        self._around.interval.saved(ended, ended - began, self._checkpoints.save_seconds)
 
     def finish(self) -> None:
         """What was saved counts when this returns."""
         if self._checkpoints is not None:
             self._around.signs.rest("save")
             self._checkpoints.finish()
-            self._tell()
-
-    def follow(self) -> None:
-        """Tells the supervisor of a checkpoint that has come to count."""
-        if self._checkpoints is not None and self._checkpoints.committed != self._told:
-            self._tell()
 
     def spoiled(self, what: str) -> StepError:
         """The training has gone wrong on all ranks alike. What was kept before counts, and nothing of this is kept."""
@@ -84,12 +76,6 @@ class Keeper:
         step = self._checkpoints.committed if self._checkpoints else 0
         last = f"last checkpoint {step} is from before" if step else "there is no checkpoint from before"
         return StepError(ExitCode.CODE, f"{what}; lower the learning rate, or clip gradients; {last}")
-
-    def _tell(self) -> None:
-        assert self._checkpoints is not None
-        self._told = self._checkpoints.committed
-        if self._around.attempt is not None and os.environ["LOCAL_RANK"] == "0":
-            self._around.attempt.report_checkpoint(self._told)
 
     def _parts(self) -> dict[str, Stateful]:
         return {**parts.wrapped(self._given), **self._own}

@@ -23,11 +23,12 @@ class Memory:
         return int(found[1]) if found else 0
 
     def limit_words(self) -> str:
-        """` (limit 4 GiB)`; empty: there is none."""
+        """` (limit 4Gi)`, as Kubernetes writes quantities; empty: there is none."""
         text = _text(self.limit).strip()
         if not text.isdigit() or int(text) >= UNLIMITED:
             return ""
-        return f" (limit {int(text) / 2**30:.3g} GiB)"
+        gibibytes, rest = divmod(int(text), 1 << 30)
+        return f" (limit {int(text) / (1 << 20):.0f}Mi)" if rest else f" (limit {gibibytes}Gi)"
 
 
 def of_this_pod(root: Path = Path("/")) -> Memory:

@@ -21,6 +21,9 @@ from torch import Tensor, nn
 
 from argosy.steps.contracts import ExitCode
 from argosy.steps.errors import StepError
+from argosy.steps.shards.dataset import Dataset
+from argosy.steps.shards.indexing import index
+from argosy.steps.shards.sharing import shared
 from argosy.steps.task import Task
 from argosy.steps.train import parts, surroundings
 from argosy.steps.train.checkpoints import Stateful
@@ -70,6 +73,13 @@ class Session:
             raise StepError(ExitCode.USAGE, "nobody says where the data is: give joined(Alone(data=...))")
         return self._around.data
 
+    def dataset(self, split: str) -> Dataset:
+        """A split of the staged data, which the ranks of a node index once. Raises StepError: USAGE as `data` does,
+        DATA with every fault of its shards.
+        """
+        attempt = self._around.attempt
+        return index(self.data, split) if attempt is None else shared(self.data, split, attempt.folder)
+
     @property
     def task(self) -> Task:
         """The task by which gates judge the model. Raises StepError (USAGE) as `data` does."""
@@ -103,8 +113,11 @@ class Session:
     def report(self, *, loss: Number, samples: int = 0, **metrics: Number) -> None:
         """What the step has given: the mean loss of this rank's samples, and how many all ranks together had.
 
-        A tensor stays on its device: nothing is read from there before the next step is under way.
+        A tensor stays on its device: nothing is read from there before the next step is under way. Raises ValueError
+        for a loss of several numbers.
         """
+        if isinstance(loss, Tensor) and loss.numel() != 1:
+            raise ValueError(f"session.report: loss has shape {tuple(loss.shape)}; give its mean")
         self._reported = (loss, samples, metrics)
 
     def keep(self, metric: float) -> None:
@@ -128,7 +141,6 @@ class Session:
             self._metric, self._must_save = None, False
         if self.stopped:
             self._keeper.finish()
-        self._keeper.follow()
         self._pace.start()
         return self.stopped
 
@@ -147,6 +159,7 @@ class Session:
         began = time.monotonic()
         yield
         self._pace.skip(time.monotonic() - began)
+        self._around.signs.work()
 
     def summed(self, number: float) -> float:
         """The sum over all ranks."""

@@ -12,12 +12,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from argosy.steps import cores
 from argosy.steps.contracts import ExitCode, TrainInput
 from argosy.steps.errors import StepError
 from argosy.steps.train import causes, hangs, memory
 from argosy.steps.train.attempt import ATTEMPT, Attempt, Outcome
-from argosy.steps.train.beats import Pulse
-from argosy.steps.train.failures import Failure, placed, where
+from argosy.steps.train.beats import ENDED, Pulse
+from argosy.steps.train.failures import NO_RANK, Failure, placed, where
 from argosy.steps.train.nodes import Node
 from argosy.steps.train.stopping import Stopping
 
@@ -59,6 +60,8 @@ class Supervisor:
         self.attempt = Attempt(folder)
         self._memory = memory.of_this_pod()
         self._kills = self._memory.kills()
+        self._pulses: list[Pulse] = []
+        """Of this node's ranks, as far as they have begun, at the last look."""
         self._watch: hangs.Watch | None = None
         self._stopping = Stopping()
         self._looked_at = 0.0
@@ -82,13 +85,8 @@ class Supervisor:
                 failure = self._watched(torchrun, leash)
             finally:
                 self._end(torchrun)
-            self._tell()
+            self._look()
             return self._judged(torchrun.returncode, failure)
-
-    def last(self) -> tuple[int | None, int | None]:
-        """Steps done by the rank that is furthest, and the newest checkpoint; None: not known."""
-        steps = [pulse.step for rank in self._ranks() if (pulse := self.attempt.pulse(rank)) and pulse.step is not None]
-        return max(steps, default=None), self.attempt.checkpoint()
 
     def _watched(self, torchrun: subprocess.Popen[bytes], leash: int) -> Failure | None:
         """Until torchrun has ended, or must be: for a hang, another node's failure, or since the grace is over."""
@@ -100,6 +98,7 @@ class Supervisor:
                 pass
             else:
                 return None
+            self._look()
             if self._stopping.signal and not asked:
                 if self.attempt.group is None:
                     return None  # there are no ranks yet
@@ -108,17 +107,23 @@ class Supervisor:
             if asked and time.monotonic() - self._stopping.at > GRACE_SHARE * self._inputs.grace_seconds:
                 self._late = [pulse.rank for pulse in self._alive()]
                 return None
-            self._tell()
             if not asked and (failure := self._hang() or self._failure_elsewhere()):
                 return failure
 
-    def _tell(self) -> None:
-        self._note(*self.last())
+    def _look(self) -> None:
+        """Reads every beat, once, and tells what is new."""
+        self._pulses = [pulse for rank in self._ranks() if (pulse := self.attempt.pulse(rank))]
+        self._note(*self._last())
+
+    def _last(self) -> tuple[int | None, int | None]:
+        """Steps done by the rank that is furthest, and the newest checkpoint; None: not known."""
+        steps = [pulse.step for pulse in self._pulses if pulse.step is not None]
+        return max(steps, default=None), self.attempt.checkpoint()
 
     def _hang(self) -> Failure | None:
         if self._watch is None and (ranks := self._ranks()):
-            self._watch = hangs.Watch(self.attempt, self._inputs, ranks)
-        return self._watch.hang() if self._watch else None
+            self._watch = hangs.Watch(self.attempt.folder, self._inputs, ranks)
+        return self._watch.hang(self._pulses) if self._watch else None
 
     def _failure_elsewhere(self) -> Failure | None:
         """Asked since torchrun waits five minutes for the ranks of a node that is gone, when its own have ended."""
@@ -137,8 +142,7 @@ class Supervisor:
         return list(range(first, first + self._inputs.ranks))
 
     def _alive(self) -> list[Pulse]:
-        pulses = [self.attempt.pulse(rank) for rank in self._ranks()]
-        return [pulse for pulse in pulses if pulse and hangs.is_alive(pulse.pid)]
+        return [pulse for pulse in self._pulses if hangs.is_alive(pulse.pid)]
 
     def _end(self, torchrun: subprocess.Popen[bytes]) -> None:
         """Ends torchrun and its ranks, unless they have ended well. Ranks that have not begun are left to the leash."""
@@ -156,13 +160,14 @@ class Supervisor:
 
     def _judged(self, exit_code: int, failure: Failure | None) -> Outcome | None:
         outcome = self.attempt.outcome()
-        # A rank that hangs in its own exit has done its work.
-        if outcome and outcome.model_hash and (exit_code == 0 or failure):
+        # A rank that hangs or crashes in its own exit has done its work; one that raises has more to say.
+        if outcome and outcome.model_hash and not self.attempt.failures():
             return outcome
         if self._stopping.signal:
             raise self._stopping.stopped(self._left(exit_code, outcome))
-        if failure:
-            raise Failed(failure, self.attempt.checkpoint())
+        if failure:  # what a rank or a helper of one told before comes first
+            own = (one for one in self.attempt.failures() if not one.of_peers)
+            raise Failed(next(own, failure), self.attempt.checkpoint())
         if exit_code:
             raise Failed(self._cause(exit_code), self.attempt.checkpoint())
         if outcome and self._node.of > 1:
@@ -178,17 +183,19 @@ class Supervisor:
             self.attempt.failures(),
             self.attempt.exits(),
             exit_code,
+            ended=[pulse.rank for pulse in self._pulses if pulse.rest == ENDED],
             out_of_memory=self._memory.limit_words() if rose else None,
             gpus=self._inputs.gpus > 0,
         )
         sys.stderr.write(cause.trace)
-        if cause.step is None and (pulse := self.attempt.pulse(cause.rank)):
-            return cause.model_copy(update={"step": pulse.step})
+        if cause.step is None:
+            steps = {pulse.rank: pulse.step for pulse in self._pulses} | {NO_RANK: self._last()[0]}
+            return cause.model_copy(update={"step": steps.get(cause.rank)})
         return cause
 
     def _left(self, exit_code: int, outcome: Outcome | None) -> str:
         """How a stop left the training."""
-        step, checkpoint = self.last()
+        step, checkpoint = self._last()
         if outcome:
             return f"at step {outcome.step}, with a checkpoint"
         if self._late:
@@ -219,20 +226,10 @@ class StoppedElsewhere(Exception):  # noqa: N818 - it is no error
 
 
 def _environment(inputs: TrainInput, folder: Path) -> dict[str, str]:
-    threads = max(1, _cores() // inputs.ranks)
+    threads = max(1, cores.usable() // inputs.ranks)
     return {
         "OMP_NUM_THREADS": str(threads),
         "TORCH_ELASTIC_SHUTDOWN_TIMEOUT": str(SHUTDOWN_SECONDS),
         **os.environ,
         ATTEMPT: str(folder),
     }
-
-
-def _cores() -> int:
-    """Cores that this pod may use: a CPU limit is a quota, which the count of cores does not show."""
-    cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
-    try:
-        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text(encoding="ascii").split()
-        return min(cores, max(1, int(quota) // int(period)))
-    except (OSError, ValueError):  # no cgroup v2, or `max`: no limit
-        return cores

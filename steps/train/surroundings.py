@@ -7,13 +7,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
 import torch
 
 from argosy.steps import staged, task
+from argosy.steps.contracts import ExitCode
+from argosy.steps.errors import StepError
 from argosy.steps.task import Task
 from argosy.steps.train import world
 from argosy.steps.train.attempt import ATTEMPT, Attempt
@@ -21,11 +22,19 @@ from argosy.steps.train.checkpoints import Checkpoints, Interval, store
 from argosy.steps.train.checkpoints.folder import Folder
 from argosy.steps.train.metrics import Metrics, metrics
 from argosy.steps.train.run import Run
+from argosy.steps.train.supervision import Supervision, supervision
 from argosy.steps.train.world import World
 
 UNKNOWN_DATA = "0" * 32
 """In place of the hash of data that nobody has staged."""
 ALONE = "nobody supervises this training: it is neither stopped with a checkpoint nor started again\n"
+
+HELPERS_MAIN = "__mp_main__"
+"""Name under which such a process runs the script."""
+UNGUARDED = (
+    "the script starts processes, such as a loader's workers, and each runs the script anew; "
+    'put all but imports and definitions below `if __name__ == "__main__":`'
+)
 
 
 @dataclass(frozen=True)
@@ -48,6 +57,7 @@ class Signs(Protocol):
 
     def at(self, step: int) -> None: ...
     def rest(self, name: str) -> None: ...
+    def work(self) -> None: ...
 
 
 class Unseen:
@@ -57,6 +67,9 @@ class Unseen:
         pass
 
     def rest(self, name: str) -> None:
+        pass
+
+    def work(self) -> None:
         pass
 
 
@@ -81,31 +94,35 @@ class Surroundings:
     """Set when this rank is asked to stop."""
 
 
-@cache
-def supervision() -> tuple[Attempt, threading.Event] | None:
-    """The supervisor above this process, followed from the first call on; None: there is none."""
-    folder = os.environ.get(ATTEMPT)
-    if not folder:
-        return None
-    attempt = Attempt(Path(folder))
-    return attempt, attempt.follow_leash()
-
-
 @contextmanager
 def found(alone: Alone) -> Iterator[Surroundings]:
     """Raises StepError for a task, hyperparameters or data that are not as they should be."""
+    _refuse_helper()
     above = supervision()
     if above is None:
         with _alone(alone) as surroundings:
             yield surroundings
     else:
-        with _supervised(*above) as surroundings:
+        with _supervised(above) as surroundings:
             yield surroundings
 
 
+def _refuse_helper() -> None:
+    """Ends a process that a script's loader started, and that runs the whole script anew, as Python does by spawn and
+    forkserver (multiprocessing/spawn.py, _fixup_main_from_path): it would take itself for the rank.
+    """
+    main = sys.modules.get(HELPERS_MAIN)  # in a process that is none it is another name of __main__
+    if main is None or main.__name__ != HELPERS_MAIN:
+        return
+    error = StepError(ExitCode.CODE, UNGUARDED)
+    if os.environ.get(ATTEMPT):
+        Attempt(Path(os.environ[ATTEMPT])).report_failure(int(os.environ["RANK"]), error)
+    sys.exit(error.message)
+
+
 @contextmanager
-def _supervised(attempt: Attempt, stop: threading.Event) -> Iterator[Surroundings]:
-    inputs = attempt.inputs
+def _supervised(above: Supervision) -> Iterator[Surroundings]:
+    inputs = above.attempt.inputs
     run = Run(inputs)
     user_task = task.made(inputs.task, inputs.hyperparameters)
     with staged.data(inputs) as data, world.joined(gpus=inputs.gpus > 0) as ranks:
@@ -123,15 +140,20 @@ def _supervised(attempt: Attempt, stop: threading.Event) -> Iterator[Surrounding
                 ranks,
                 kept=inputs.checkpoints_kept,
                 dataset_hash=inputs.dataset_hash,
-                fence=attempt.fence,
+                fence=above.attempt.fence,
+                told=above.attempt.report_checkpoint if os.environ["LOCAL_RANK"] == "0" else _silent,
             ),
             interval=Interval(inputs.checkpoint_every_seconds, inputs.hours_between_failures),
             begun=run.begun(),
             metrics=metrics(inputs) if ranks.rank == 0 else None,
-            attempt=attempt,
-            signs=attempt.beat(ranks.rank),
-            stop=stop,
+            attempt=above.attempt,
+            signs=above.signs,
+            stop=above.stop,
         )
+
+
+def _silent(_step: int) -> None:
+    """Another rank of this node tells it."""
 
 
 @contextmanager
@@ -149,9 +171,7 @@ def _alone(given: Alone) -> Iterator[Surroundings]:
             hyperparameters=user_task.hyperparameters.model_dump(mode="json") if user_task else given.hyperparameters,
             data=given.data,
             model=given.models / "model" if given.models else None,
-            checkpoints=Checkpoints(kept_in, ranks, kept=2, dataset_hash=UNKNOWN_DATA, fence=lambda: None)
-            if kept_in
-            else None,
+            checkpoints=Checkpoints(kept_in, ranks, kept=2, dataset_hash=UNKNOWN_DATA) if kept_in else None,
             interval=Interval(given.checkpoint_every_seconds, 24),
             begun=time.time(),
         )

@@ -9,7 +9,6 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from argosy.steps import task
 from argosy.steps.contracts import TrainInput
-from argosy.steps.shards.indexing import index
 from argosy.steps.train import parts
 from argosy.steps.train.advance import Advance, output_of
 from argosy.steps.train.data.batch import Batch
@@ -29,7 +28,7 @@ class Trainer:
     def __init__(self, session: Session, inputs: TrainInput) -> None:
         """Raises StepError (DATA) for data that is not as it should be."""
         self._session, self._inputs, self._loop, self._task = session, inputs, inputs.loop, session.task
-        self._validation = index(session.data, "validation")
+        self._validation = session.dataset("validation")
         self._loader = _loader(session, inputs)
         seed_generators(inputs.seed, "model")
         self._model = self._task.model().to(session.device)
@@ -125,7 +124,7 @@ def _loader(session: Session, inputs: TrainInput) -> Feed:
     given = session.task.hyperparameters
     make: Callable[..., Feed] = partial(Stream, session.task, session.data, "train")
     if not inputs.streaming:
-        make = partial(Loader, session.task, index(session.data, "train"))
+        make = partial(Loader, session.task, session.dataset("train"))
     return make(
         batch_size=given.batch_size,
         epochs=given.epochs,

@@ -8,23 +8,24 @@ from pathlib import Path
 from argosy.steps.contracts import ExitCode, TrainInput
 from argosy.steps.errors import StepError
 from argosy.steps.train.attempt import Attempt
+from argosy.steps.train.beats import ENDED
+from argosy.steps.train.supervision import supervision
 
 
 def main(attempt: Attempt) -> None:
+    above = supervision()  # from here on the rank is seen, and ends with its supervisor, whatever a script does
+    assert above is not None
     try:
         _train(attempt.inputs)
     except BaseException as error:  # noqa: BLE001 - the supervisor must learn of whatever it was
-        if isinstance(error, SystemExit) and error.code in (None, 0):
-            return
-        attempt.report_failure(int(os.environ["RANK"]), error)
-        # Python's own exit would wait for collectives that can no longer end.
-        os._exit(1)
+        if not (isinstance(error, SystemExit) and error.code in (None, 0)):
+            attempt.report_failure(int(os.environ["RANK"]), error)
+            # Python's own exit would wait for collectives that can no longer end.
+            os._exit(1)
+    above.signs.rest(ENDED)
 
 
 def _train(inputs: TrainInput) -> None:
-    from argosy.steps.train.surroundings import supervision
-
-    supervision()  # from here on the rank ends with its supervisor, whatever a script does
     if inputs.script:
         _run(inputs.script)
         return
@@ -42,7 +43,11 @@ def _run(script: str) -> None:
         raise StepError(ExitCode.USAGE, f"--script={script}: there is no such file in {Path.cwd()}")
     sys.argv = [script]
     sys.path[0] = str(path.resolve().parent)
-    runpy.run_path(script, run_name="__main__")
+    try:
+        runpy.run_path(script, run_name="__main__")
+    except Exception as error:
+        error.add_note(script)  # for one that is from no line of it, as with bytes that are no Python
+        raise
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ def test_a_step_reaches_the_stores_and_not_argos_server(cluster, port):
         "metadata": {"generateName": "probe-", "labels": {"workflows.argoproj.io/workflow": "probe"}},
         "spec": {
             "restartPolicy": "Never",
-            "activeDeadlineSeconds": 60,
+            "activeDeadlineSeconds": 200,
             "containers": [
                 {
                     "name": "main",
@@ -44,7 +44,7 @@ def test_a_step_reaches_the_stores_and_not_argos_server(cluster, port):
     there = f"--namespace={cluster.namespace}"
     name = cluster.kubectl("create", there, "--output=name", "-f", "-", stdin=yaml.safe_dump(pod)).strip()
     try:
-        cluster.kubectl("wait", there, name, "--timeout=90s", "--for=jsonpath={.status.phase}=Succeeded")
+        cluster.kubectl("wait", there, name, "--timeout=240s", "--for=jsonpath={.status.phase}=Succeeded")
         assert cluster.kubectl("logs", there, name).strip() == "open"
     finally:
         cluster.kubectl("delete", there, name, "--wait=false")

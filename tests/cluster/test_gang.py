@@ -12,6 +12,8 @@ from testcluster.trainings import Trainings, training
 
 from argosy.pipelines import Queue
 
+pytestmark = pytest.mark.timeout(1200)  # whole trainings, one after the other
+
 KUEUE = "kueue.x-k8s.io"
 NODES = 2
 QUEUES = f"""
@@ -176,7 +178,7 @@ def until_gone(trainings: Trainings, name: str) -> None:
     """Waits until there is no Job of the run, and no pod of one."""
     selector = f"--selector=argosy.dev/run={name}"
     gone = lambda: trainings.kubectl("get", "jobs,pods", selector, "--output=name") == ""  # noqa: E731 - asked again and again
-    wait_until(gone, f"the Job of {name} to be gone", 60)
+    wait_until(gone, f"the Job of {name} to be gone")
 
 
 def is_node(pod: dict, rank: int) -> bool:

@@ -32,7 +32,7 @@ def test_a_killed_machine_takes_processes_mounts_and_network_with_it(machine, tm
 
     machine.process.kill()
 
-    inside.wait(timeout=30)
+    inside.wait(timeout=120)
     machine.stop()
     assert str(tmp_path) not in {one.mountpoint for one in psutil.disk_partitions(all=True)}
     while f"{machine.network}.1" in addresses():  # the kernel takes its devices back in its own time
@@ -63,7 +63,7 @@ def left_by_a_killed_process(word, folder) -> psutil.Process:
 
 
 def test_a_machine_ends_with_the_process_that_started_it_however_that_ends(tmp_path):
-    left_by_a_killed_process("ends", tmp_path).wait(timeout=30)
+    left_by_a_killed_process("ends", tmp_path).wait(timeout=120)
 
 
 def test_a_machine_that_stays_is_found_by_its_folder(tmp_path):

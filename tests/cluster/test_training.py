@@ -6,6 +6,8 @@ from collections.abc import Iterator
 import pytest
 from testcluster.trainings import Trainings, training
 
+pytestmark = pytest.mark.timeout(1200)  # whole trainings beside each other
+
 OUT_OF_MEMORY = 79
 
 

@@ -113,7 +113,7 @@ def runs(cluster, namespace=NAMESPACE):
     return {one["metadata"]["name"]: one for one in answer["items"] or []}
 
 
-def wait_for(condition, seconds=60):
+def wait_for(condition, seconds=180):
     """What the condition gives once it is true."""
     deadline = time.monotonic() + seconds
     while not (found := condition()):

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from hera.workflows import Workflow
 
 from argosy.pipelines import (
     Accuracy,
@@ -90,6 +91,14 @@ def filled(template, attempts=()):
 )
 def test_several_nodes_and_a_queue_need_a_job_and_one_node_needs_none(noun, is_gang):
     assert (job_of(built(noun)["container"]) is not None) is is_gang
+
+
+def test_in_a_workflow_of_ones_own_a_gang_is_one_template():
+    with Workflow(generate_name="own-", entrypoint="train") as workflow:
+        templates.train(training(), image="i")
+    assert [(one["name"], job_of(one["container"]) is not None) for one in workflow.to_dict()["spec"]["templates"]] == [
+        ("train", True)
+    ]
 
 
 @pytest.mark.parametrize("code", [None, CODE])

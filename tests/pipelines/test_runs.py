@@ -67,6 +67,16 @@ def test_a_run_that_is_over_has_no_step_that_goes_on(node, workflow):
     assert train.phase == "Interrupted"
 
 
+@pytest.mark.parametrize("phase", ["Failed", "Succeeded", "Running"])
+def test_a_step_that_a_stopped_run_left_between_two_attempts_ended_as_the_last_one_did(node, workflow, phase):
+    nodes = [node("run.train", "Running", kind="Retry"), node("run.train(0)", phase, message="stopped by SIGTERM")]
+    run = view(workflow(*nodes, phase="Failed", message="Stopped with strategy 'Stop'"))
+    (train,) = run.steps
+    assert train.phase == {"Running": "Interrupted"}.get(phase, phase)
+    assert [step.reason for step in run.failures()] == ([] if phase == "Succeeded" else ["stopped by SIGTERM"])
+    assert view(workflow(*nodes, phase="Running")).steps[0].phase == "Running"
+
+
 def test_attempts_stand_under_the_step_and_the_last_one_counts(node, workflow):
     attempts = [node("run.train(0)", "Failed", start=1), node("run.train(1)", start=3)]
     (train,) = view(workflow(node("run.train", kind="Retry"), *attempts)).steps

@@ -106,6 +106,13 @@ def test_a_lack_of_space_or_rights_is_a_matter_of_configuration(number, last_wor
     assert "Traceback" not in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("number", [errno.EIO, errno.ESTALE])
+def test_a_disk_that_fails_is_a_matter_of_the_machine(number, last_word, capsys):
+    assert pod.end(raising(OSError(number, "Gone", "/models/x"))) == ExitCode.TEMPORARY
+    assert last_word.read_text() == "/models/x: Gone; a disk or a network file system failed"
+    assert "Traceback" not in capsys.readouterr().err
+
+
 def test_a_lack_of_space_names_the_copy_and_not_what_was_copied(last_word):
     assert pod.end(raising(OSError(errno.ENOSPC, "No space left", "/from", None, "/to"))) == ExitCode.CONFIGURATION
     assert last_word.read_text().startswith("/to: No space left")

@@ -33,7 +33,7 @@ class Bucket:
         """`url` is s3://BUCKET/PREFIX. Raises StepError (CONFIGURATION) without credentials."""
         self._url = f"{url.rstrip('/')}/{run}"
         # No project's DVC configuration has keys for it: the device is no folder.
-        self._client: Any = clients.client(Remote(name=url, url=self._url), Path(os.devnull), "")
+        self._client: Any = clients.client(Remote(name="", url=self._url), Path(os.devnull), "")
 
     def place(self, name: str) -> str:
         return f"{self._url}/{name}"

@@ -37,21 +37,27 @@ class Checkpoints:
     """What several ranks have in common has the same value on each; what is one rank's own, a name of its own."""
 
     def __init__(
-        self, store: Store, world: World, *, kept: int, dataset_hash: str, fence: Callable[[], None] = lambda: None
+        self,
+        store: Store,
+        world: World,
+        *,
+        kept: int,
+        dataset_hash: str,
+        fence: Callable[[], None] = lambda: None,
+        told: Callable[[int], None] = lambda _step: None,
     ) -> None:
         """Collective. `kept` newest ones stay, two at the least, and the one with the greatest metric. `fence` raises
-        StepError where this attempt may not commit any more.
+        StepError where this attempt may not commit any more. `told` is called, on every rank and from another thread
+        than the training's, with the step of a checkpoint as soon as it counts; and with that resumed at.
         """
-        self._store, self._dataset_hash, self._fence = store, dataset_hash, fence
+        self._store, self._dataset_hash, self._fence, self._told = store, dataset_hash, fence, told
         self._ranks = Ranks(world)
         self._shelf = Shelf(store, kept)
         self._planning = Planning(self._ranks)
         self._image = Image(pinned=world.device.type == "cuda")
         self._save: Save | None = None
         self.committed = 0
-        """Step of the newest that counts; 0: none does."""
-        self.stall_seconds = self.last_stall_seconds = 0.0
-        """Time that steps have waited for checkpoints: all of them, and the last."""
+        """Step of the newest that counts, from the moment it does; 0: none does."""
         self.save_seconds = 0.0
         """The longest time from a save's beginning until it counted."""
 
@@ -65,7 +71,7 @@ class Checkpoints:
         if self._ranks.is_first:
             self._fence()
             self._store.sweep()
-        self.committed = self._load(self._shelf.newest, parts)
+        self._count(self._load(self._shelf.newest, parts))
         return self.committed
 
     def restore_best(self, parts: Parts) -> int:
@@ -104,10 +110,8 @@ class Checkpoints:
         name = self._ranks.agreed(f"step-{step:08d}-{secrets.token_hex(4)}")
         content = self._image.taken(plan, state)
         about = Saved(name, step, self._dataset_hash, metric, began)
-        self._save = Save(about, plan, content, Venue(self._store, self._ranks, self._shelf, self._fence))
+        self._save = Save(about, plan, content, Venue(self._store, self._ranks, self._shelf, self._fence), self._count)
         self._save.start()
-        self.last_stall_seconds = time.monotonic() - began
-        self.stall_seconds += self.last_stall_seconds
 
     def finish(self) -> None:
         """The last checkpoint counts when this returns. Collective. Raises as `save` does."""
@@ -118,7 +122,10 @@ class Checkpoints:
             return
         save, self._save = self._save, None
         self.save_seconds = max(self.save_seconds, save.seconds())
-        self.committed = save.about.step
+
+    def _count(self, step: int) -> None:
+        self.committed = step
+        self._told(step)
 
     def _require_same_data(self, manifest: Manifest) -> None:
         if manifest.dataset_hash != self._dataset_hash:

@@ -5,6 +5,7 @@ import math
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from threading import Thread
 
@@ -15,6 +16,8 @@ from argosy.steps.train.checkpoints.plan import Plan
 from argosy.steps.train.checkpoints.ranks import Ranks
 from argosy.steps.train.checkpoints.shelf import Kept, Shelf
 from argosy.steps.train.checkpoints.store import Store
+
+Failure = tuple[ExitCode, str]
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ class Report:
 
     part: Part | None = None
     frame: Span | None = None
-    failure: tuple[ExitCode, str] | None = None
+    failure: Failure | None = None
 
 
 @dataclass(frozen=True)
@@ -49,9 +52,11 @@ class Venue:
 
 
 class Save:
-    def __init__(self, about: Saved, plan: Plan, content: memoryview, venue: Venue) -> None:
-        self.about = about
-        self._plan, self._content = plan, content
+    def __init__(
+        self, about: Saved, plan: Plan, content: memoryview, venue: Venue, counts: Callable[[int], None]
+    ) -> None:
+        """`counts` is called with its step, from its thread, as soon as it counts."""
+        self._about, self._plan, self._content, self._counts = about, plan, content, counts
         self._store, self._ranks, self._shelf, self._fence = venue.store, venue.ranks, venue.shelf, venue.fence
         self._seconds: Future[float] = Future()
 
@@ -66,13 +71,20 @@ class Save:
     def _run(self) -> None:
         try:
             reports = self._ranks.gathered(self._report())
-            failure = self._ranks.agreed(self._failure(reports) if self._ranks.is_first else None)
-            if failure:
-                raise StepError(*failure)  # noqa: TRY301 - it is the same on every rank
+            self._by_first(lambda: self._commit(reports))
+            self._counts(self._about.step)
+            seconds = time.monotonic() - self._about.began
+            self._by_first(self._shelf.tidy)
         except BaseException as error:  # noqa: BLE001 - whoever waits for this raises it
             self._seconds.set_exception(error)
         else:
-            self._seconds.set_result(time.monotonic() - self.about.began)
+            self._seconds.set_result(seconds)
+
+    def _by_first(self, work: Callable[[], None]) -> None:
+        """The first rank does it; where it cannot, every rank raises its StepError."""
+        failure = self._ranks.agreed(_failure(work) if self._ranks.is_first else None)
+        if failure:
+            raise StepError(*failure)
 
     def _report(self) -> Report:
         if not self._content:
@@ -88,42 +100,43 @@ class Save:
         """The hashes are taken beside the writing: each waits for something else, the processor and the store."""
         with ThreadPoolExecutor(1, "checkpoint-hashes") as pool:
             hashes = pool.submit(_hashes, self._content)
-            self._store.write(self.about.name, self._ranks.rank, self._content)
+            self._store.write(self._about.name, self._ranks.rank, self._content)
             return Part(bytes=len(self._content), sha256=hashes.result())
 
-    def _failure(self, reports: list[Report]) -> tuple[ExitCode, str] | None:
-        """What the first rank makes of all that was written; none: the checkpoint counts."""
+    def _commit(self, reports: list[Report]) -> None:
+        """Whatever has come of it otherwise takes room that the next attempt may need."""
         try:
             for report in reports:
                 if report.failure:
                     raise StepError(*report.failure)  # noqa: TRY301 - what a rank could not do ends the same way
             manifest = self._manifest(reports)
             self._fence()
-            self._store.commit(self.about.name, manifest)
-            self._shelf.add(Kept(self.about.name, manifest))
-        except StepError as error:
-            self._discard()
-            return error.exit_code, error.message
-        return None
-
-    def _discard(self) -> None:
-        """Whatever there is of it takes room that the next attempt may need."""
-        try:
-            self._store.remove(self.about.name)
+            self._store.commit(self._about.name, manifest)
         except StepError:
-            return  # the next attempt sweeps it away
+            with suppress(StepError):  # the next attempt sweeps it away
+                self._store.remove(self._about.name)
+            raise
+        self._shelf.add(Kept(self._about.name, manifest))
 
     def _manifest(self, reports: list[Report]) -> Manifest:
-        metric = self.about.metric
+        metric = self._about.metric
         return Manifest(
-            step=self.about.step,
-            dataset_hash=self.about.dataset_hash,
+            step=self._about.step,
+            dataset_hash=self._about.dataset_hash,
             ranks=self._ranks.size,
             metric=metric if metric is not None and math.isfinite(metric) else None,
             tensors=dict(self._plan.tensors),
             frames=tuple(report.frame for report in reports if report.frame),
             parts={rank: report.part for rank, report in enumerate(reports) if report.part},
         )
+
+
+def _failure(work: Callable[[], None]) -> Failure | None:
+    try:
+        work()
+    except StepError as error:
+        return error.exit_code, error.message
+    return None
 
 
 def _hashes(content: memoryview) -> tuple[str, ...]:

@@ -45,14 +45,16 @@ class Shelf:
         return next(iter(_best(self._all)), None)
 
     def add(self, new: Kept) -> None:
-        """It has been committed. What need not stay any more is removed."""
-        others = [kept for kept in self._all if kept.manifest.step != new.manifest.step]
-        newest = [*others, new][-self._kept :]
-        stays = {kept.name for kept in (*newest, *_best([*others, new]))}
-        for kept in self._all:
-            if kept.name not in stays:
-                self._store.remove(kept.name)
-        self._all[:] = [kept for kept in (*others, new) if kept.name in stays]
+        """It has been committed."""
+        self._all[:] = [*(kept for kept in self._all if kept.name != new.name), new]
+
+    def tidy(self) -> None:
+        """What need not stay any more is removed. Raises StepError; what has been committed stays all the same."""
+        of_steps = list({kept.manifest.step: kept for kept in self._all}.values())
+        stays = {kept.name for kept in (*of_steps[-self._kept :], *_best(of_steps))}
+        for kept in [kept for kept in self._all if kept.name not in stays]:
+            self._store.remove(kept.name)
+            self._all.remove(kept)
 
     def set_aside(self, damaged: Kept, why: str) -> None:
         self._all.remove(damaged)

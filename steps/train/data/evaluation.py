@@ -18,7 +18,7 @@ def evaluation(task: Task, dataset: Dataset, rank: int, size: int, batch_size: i
     """
     mine = range(rank, len(dataset), size)
     parts = (mine[begin : begin + batch_size] for begin in range(0, len(mine), batch_size))
-    with Ahead((part, [dataset.sample(number) for number in part]) for part in parts) as ready:
+    with Ahead((part, dataset.samples(part)) for part in parts) as ready:
         for part, taken in ready:
             with kept_generators():
                 whole = decoding.tensors(task, taken, [("evaluation", number) for number in part])

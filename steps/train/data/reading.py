@@ -44,7 +44,7 @@ class Reading:
             mine = of_all[self._rank :: self._size].tolist()
             numbers = mine or of_all[:1].tolist()
             yield Part(
-                [self._dataset.sample(number) for number in numbers],
+                self._dataset.samples(numbers),
                 [(self._seed, epoch, number) for number in numbers],
                 len(of_all),
                 len(mine) * self._size / len(of_all),

@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Protocol
 
 from argosy.steps.contracts import ExitCode
-from argosy.steps.errors import StepError, data_error
+from argosy.steps.errors import StepError, configuration_error, data_error
+from argosy.steps.stage import failures
+from argosy.steps.stage.failures import Keyless, Passing, StoreFailure
 
 SCHEMES = ("s3", "gs", "az", "http", "https")
 BUFFER_BYTES = 4 << 20
@@ -20,7 +22,8 @@ class Readable(Protocol):
 def opened(shard: str) -> Iterator[Readable]:
     """A shard by its path or its address; credentials and endpoints come from the environment, as for the AWS SDK.
 
-    Raises StepError: TEMPORARY when an address does not answer, DATA for an address of another kind.
+    Raises FileNotFoundError, and StepError: TEMPORARY when an address does not answer, CONFIGURATION when it refuses,
+    DATA for an address of another kind.
     """
     scheme, is_address, _ = shard.partition("://")
     if not is_address:
@@ -34,7 +37,15 @@ def opened(shard: str) -> Iterator[Readable]:
     try:
         yield _Object(shard)
     except BaseError as error:
-        raise StepError(ExitCode.TEMPORARY, f"{shard}: {str(error).splitlines()[0]}") from None
+        raise _failed(shard, failures.of(error)) from None
+
+
+def _failed(shard: str, failure: StoreFailure) -> StepError:
+    if isinstance(failure, Passing) and not isinstance(failure, Keyless):
+        return StepError(ExitCode.TEMPORARY, f"{shard}: does not answer: {failure}")
+    return configuration_error(
+        f"{shard}: may not be read: {failure}; give the environment's credentials the right to, or correct the address"
+    )
 
 
 class _Object:

@@ -44,7 +44,7 @@ class _Raised(NamedTuple):
 
 
 def send(to: Connection, batch: Batch) -> None:
-    tensors = [tensor.contiguous() for tensor in (batch.inputs, batch.targets)]
+    tensors = [tensor.detach().contiguous() for tensor in (batch.inputs, batch.targets)]
     inputs, targets = (_Shape(tensor.dtype, tuple(tensor.shape)) for tensor in tensors)
     to.send(_Announced(inputs, targets, batch.samples, batch.weight))
     for tensor in tensors:

@@ -5,13 +5,14 @@ import multiprocessing
 import os
 import pickle
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkServerContext
-from types import TracebackType
+from types import ModuleType, TracebackType
 from typing import Self
 
 import torch
@@ -30,13 +31,13 @@ class Workers:
 
     def __init__(self, source: Source, steps: range, count: int) -> None:
         """Raises StepError (CODE) for a source that cannot be sent to another process."""
-        _refuse_unsendable(source)
         # A forked rank would leave its locks and its connections to other ranks in the hands of what outlives it.
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload([__name__])
         self._steps = steps
         resource_tracker.ensure_running()  # it would end the block of signals while the first worker starts
-        with _undisturbed():
+        with _undisturbed(), _without_main():
+            _refuse_unsendable(source)
             self._workers = [_Worker(context, source, steps[number::count], number) for number in range(count)]
         # Python itself would ask them with SIGTERM at its exit, and wait.
         atexit.register(self.kill)
@@ -114,6 +115,19 @@ def _undisturbed() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def _without_main() -> Iterator[None]:
+    """A process that starts meanwhile does not run the training's own script anew, as multiprocessing would have it
+    (multiprocessing/spawn.py, get_preparation_data): it would become a rank more. Workers need nothing of it.
+    """
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
 
 
 def _die_with_rank() -> None:

@@ -17,8 +17,8 @@ from argosy.steps.digits_hyperparameters import DigitsHyperparameters
 from testcluster.access import Access
 from testcluster.services import wait_until
 
-SECONDS_TO_MOVE = 120
-SECONDS_FOR_A_RUN = 200
+SECONDS_TO_MOVE = 300
+SECONDS_FOR_A_RUN = 500
 DATA = ("dataset-pin", "dataset-hash")
 
 

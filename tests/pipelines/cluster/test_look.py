@@ -103,4 +103,4 @@ def test_the_tab_key_does_not_hang_without_a_server(completed, argo, trouble, mo
         monkeypatch.setenv("ARGO_SERVER", f"127.0.0.1:{silent.getsockname()[1]}")
         began = time.monotonic()
         assert completed("show", "-c", "greet-") in ([], [""])
-        assert time.monotonic() - began < 8, os.environ["ARGO_SERVER"]
+        assert time.monotonic() - began < 40, os.environ["ARGO_SERVER"]

@@ -144,6 +144,12 @@ def test_environment_values_expand_as_kubernetes_does(run):
     assert log(pod) == "hello world $(NAME) $(OTHER) $HOME\n"
 
 
+def test_a_pod_of_this_machine_is_in_no_cluster_even_where_argosy_is(run, monkeypatch):
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+    pod, _ = run(shell("echo in=$KUBERNETES_SERVICE_HOST"))
+    assert log(pod) == "in=\n"
+
+
 def test_an_init_container_that_fails_keeps_main_from_starting(run):
     pod, result = run(shell("echo main ran"), init=(Container(name="ensure", command=["sh", "-c", "exit 65"]),))
     assert (result.exit_code, result.message) == (None, "ensure: Error (exit code 65)")

@@ -110,7 +110,7 @@ def run(start):
 
     def to_end(job: dict, **settings) -> tuple[int, str, str]:
         process = start(job, **settings)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=200)
         return process.returncode, out, err
 
     return to_end
@@ -149,7 +149,7 @@ class Heard(Lines):
 
     def await_line(self, line: str, times: int = 1) -> None:
         with self._more:
-            assert self._more.wait_for(lambda: self.printed.count(line) >= times, 20), self.printed
+            assert self._more.wait_for(lambda: self.printed.count(line) >= times, 120), self.printed
 
 
 @pytest.fixture
@@ -185,7 +185,7 @@ def train(_quick, fake, job, heard):
             try:
                 gang.train()
             finally:
-                happening.result(30)
+                happening.result(200)
 
     return together
 

@@ -79,7 +79,7 @@ class FakeKubernetes:
     def job(self) -> dict:
         """The one Job, once it is there."""
         with self.changed:
-            assert self.changed.wait_for(lambda: self.objects["jobs"], 20)
+            assert self.changed.wait_for(lambda: self.objects["jobs"], 120)
             return next(iter(self.objects["jobs"].values()))
 
     def job_is(self, *conditions: tuple[str, str, str], **spec) -> None:
@@ -156,12 +156,16 @@ class FakeKubernetes:
         with self.changed:
             self._tell("", how, {})
 
+    def say_to_watches(self, line: str) -> None:
+        with self.changed:
+            self._tell(line, "line", {})
+
     def count(self, method: str, path: str) -> int:
         return sum(1 for one, where in self.asked if one == method and path in where)
 
     def await_asked(self, method: str, path: str, times: int = 1) -> None:
         with self.changed:
-            assert self.changed.wait_for(lambda: self.count(method, path) >= times, 20), self.asked
+            assert self.changed.wait_for(lambda: self.count(method, path) >= times, 120), self.asked
 
     # ------------------------------------------------------------------------------------ what it does itself
 
@@ -289,7 +293,9 @@ class _Handler(BaseHTTPRequestHandler):
                 self.fake.changed.wait_for(lambda at=at: len(self.fake._history) > at)
                 events, at = self.fake._history[at:], len(self.fake._history)
             for of, type_, found in events:
-                if of == "gone":
+                if of == "line":
+                    self._chunk(f"{type_}\n")
+                elif of == "gone":
                     self._chunk(json.dumps({"type": "ERROR", "object": {"code": 410}}) + "\n")
                 elif of == "cut" or (of == kind and _matches(found, query)):
                     if of == "cut":

@@ -10,7 +10,7 @@ import pytest
 
 from argosy.steps.contracts import ExitCode
 from argosy.steps.errors import Terminated
-from argosy.steps.gang import account
+from argosy.steps.gang import account, cluster
 from argosy.steps.gang.manifest import Manifest
 
 # ---------------------------------------------------------------------------------------- the Job
@@ -220,6 +220,18 @@ def test_a_job_that_somebody_deleted_may_work_another_time(fails, fake):
     assert "somebody has deleted the Job r-train-" in failure.message
 
 
+def test_the_last_words_of_the_nodes_that_were_admitted_are_enough(train, fake, job, monkeypatch):
+    monkeypatch.setattr(cluster, "SETTLE_SECONDS", 600)
+
+    def scenario():
+        fake.job()
+        for index in range(2):
+            fake.ends(index)
+        fake.job_is(("Complete", "", ""), parallelism=2)
+
+    train(scenario, job("pass", nodes=4))
+
+
 # ---------------------------------------------------------------------------------------- stopping
 
 
@@ -276,7 +288,7 @@ def test_the_step_gives_what_the_nodes_trained(process, fake, tmp_path):
     for index in range(2):
         fake.ends(index)
     fake.completes()
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=200)
     assert process.returncode == 0, err
     assert (tmp_path / "out" / "model").read_text() == "run/model"
 
@@ -285,7 +297,7 @@ def test_sigterm_ends_the_step_with_143_and_its_job(process, fake):
     fake.job()
     fake.runs(0)
     process.terminate()
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=200)
     assert (process.returncode, err.strip()) == (143, "stopped by SIGTERM (node 0: its pod was deleted)")
     assert not fake.objects["jobs"]
     assert not fake.objects["pods"]

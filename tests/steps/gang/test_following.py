@@ -3,7 +3,7 @@
 import pytest
 
 from argosy.steps.contracts import ExitCode
-from argosy.steps.gang import api, cluster
+from argosy.steps.gang import api, cluster, picture
 
 # ---------------------------------------------------------------------------------------- queues and waiting
 
@@ -96,6 +96,22 @@ def test_a_right_that_only_explains_is_missed_once_and_ends_nothing(train, fake,
 
     train(scenario)
     assert sum("cannot list workloads" in line for line in heard.printed) == 1
+    assert not [line for line in heard.printed if "somebody resumes" in line], "it may wait for Kueue"
+
+
+@pytest.mark.parametrize("priority", ["", "urgent"])
+def test_it_says_that_nobody_queues_it(train, fake, job, heard, priority):
+    made = job("pass")
+    made["metadata"]["labels"] = {"kueue.x-k8s.io/priority-class": priority} if priority else {}
+    unclaimed = "is suspended, and Kueue has not taken it up; is there a WorkloadPriorityClass urgent?"
+    said = unclaimed if priority else "is suspended, and waits until somebody resumes its Job"
+
+    def scenario():
+        fake.job_is(suspend=True)
+        heard.await_line(f"gang | {said}")
+        fake.completes()
+
+    train(scenario, made)
 
 
 # ---------------------------------------------------------------------------------------- logs
@@ -148,12 +164,13 @@ def test_node_0s_progress_is_argos(progress, train, fake):
 
 
 def test_a_gang_whose_logs_are_not_to_be_had_trains_on_and_says_so(train, fake, heard):
-    fake.refuse("GET", "/log", 403, "cannot get pods/log", times=1000)
+    said = 'User "system:serviceaccount:team:steps" cannot get resource "pods/log"'
+    fake.refuse("GET", "/log", 403, said, times=1000)
 
     def scenario():
         fake.runs(0)
         remedy = "give the pod's service account this right, as `argosy install` does"
-        heard.await_line(f"gang | the log of node 0 is not to be had: cannot get pods/log; {remedy}")
+        heard.await_line(f"gang | the log of node 0 is not to be had: {said}; {remedy}")
         fake.completes()
 
     train(scenario)
@@ -184,6 +201,34 @@ def test_a_watch_that_ends_misses_nothing(train, fake, how):
         fake.completes()
 
     train(scenario)
+
+
+@pytest.mark.parametrize("line", ["<html>busy</html>", "[]", '{"type": "MODIFIED"}'])
+def test_a_watch_that_tells_nonsense_is_begun_again(train, fake, line):
+    def scenario():
+        fake.job()
+        fake.await_asked("GET", "/jobs?labelSelector=argosy.dev%2Frun%3Dr&resourceVersion")
+        fake.say_to_watches(line)
+        fake.completes()
+
+    train(scenario)
+
+
+def test_a_mistake_in_what_watches_ends_the_gang_instead_of_leaving_it_to_wait(train, fake, monkeypatch):
+    def broken(*_):
+        raise KeyError("items")
+
+    monkeypatch.setattr(picture.Picture, "_listed", broken)
+    with pytest.raises(KeyError):
+        train(lambda: None)
+    assert fake.count("POST", "/jobs") == 0
+
+
+def test_what_forbids_a_job_but_a_missing_right_speaks_for_itself(fails, fake):
+    said = 'admission webhook "policy.example.org" denied the request: requests are not set'
+    fake.refuse("POST", "/jobs", 403, said)
+    failure = fails(lambda: None)
+    assert (failure.exit_code, failure.message) == (ExitCode.CONFIGURATION, said)
 
 
 def test_a_right_that_is_missing_is_named_with_the_remedy(fails, fake):

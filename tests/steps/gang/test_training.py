@@ -58,7 +58,7 @@ def until_step(process: subprocess.Popen, step: int) -> None:
 
 
 def ended(process: subprocess.Popen) -> str:
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=300)
     return f"{out}{err}"
 
 
@@ -68,7 +68,7 @@ def output(tmp_path, run: str) -> TrainOutput:
 
 def alive(processes: list[psutil.Process]) -> list[psutil.Process]:
     """Those of them that run on after a while."""
-    _, left = psutil.wait_procs([one for one in processes if one.is_running()], timeout=20)
+    _, left = psutil.wait_procs([one for one in processes if one.is_running()], timeout=120)
     return [one for one in left if one.status() != psutil.STATUS_ZOMBIE]
 
 

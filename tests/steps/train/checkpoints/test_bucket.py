@@ -132,6 +132,18 @@ def test_a_store_that_refuses_is_a_matter_of_configuration(bucket, save, resume,
     assert caught.value.exit_code == ExitCode.CONFIGURATION
 
 
+def test_a_bucket_without_credentials_is_named_by_its_address(monkeypatch, tmp_path):
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    with pytest.raises(StepError) as caught:
+        Bucket(URL, "r")
+    assert caught.value.exit_code == ExitCode.CONFIGURATION
+    assert caught.value.message.startswith(f"{URL}/r: there are no credentials for it; give AWS_ACCESS_KEY_ID")
+
+
 @pytest.mark.usefixtures("server")
 def test_a_bucket_that_is_not_there_is_named(resume):
     with pytest.raises(StepError, match=r"s3://nowhere/x/r: .*there is no such bucket") as caught:

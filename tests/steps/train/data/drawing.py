@@ -17,6 +17,14 @@ class Drawing:
         return torch.tensor([float(number), *draws], dtype=torch.float64), torch.tensor(number)
 
 
+class Tracked(Drawing):
+    """Its inputs carry a gradient, as those of a task that applies a layer do."""
+
+    def sample(self, members):
+        inputs, target = super().sample(members)
+        return inputs.requires_grad_(), target
+
+
 class Failing(Drawing):
     """Fails at sample 7, as it is told."""
 

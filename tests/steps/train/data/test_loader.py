@@ -1,5 +1,6 @@
 """A training sees the same samples, wherever it was stopped, and however many ranks and workers read them."""
 
+import os
 from itertools import islice, zip_longest
 
 import pytest
@@ -57,6 +58,26 @@ def test_the_ranks_of_any_number_make_the_same_batches(size, seen, straight):
 @pytest.mark.parametrize("workers", range(1, 4))
 def test_any_number_of_workers_makes_the_same_batches(workers, seen, straight):
     assert seen(0, None, 1, workers) == straight
+
+
+def test_what_carries_a_gradient_comes_through_a_worker_too(tasks, dataset):
+    whole = dataset(3)
+    alone, sent = (
+        next(Loader(tasks.Tracked(), whole, batch_size=3, epochs=1, seed=0, rank=0, size=1, workers=workers).batches(0))
+        for workers in (0, 1)
+    )
+    assert torch.equal(alone.inputs, sent.inputs)
+
+
+@pytest.mark.skipif(not hasattr(os, "posix_fadvise"), reason="this system cannot be told what is read next")
+def test_the_disk_is_asked_for_all_samples_of_a_step_before_the_first_is_read(tasks, dataset, monkeypatch):
+    loader = Loader(tasks.Drawing(), dataset(8), batch_size=4, epochs=1, seed=0, rank=0, size=1, workers=0)
+    calls = []
+    for name in ("posix_fadvise", "pread"):
+        original = getattr(os, name)
+        monkeypatch.setattr(os, name, lambda *words, name=name, call=original: calls.append(name) or call(*words))
+    assert len(list(loader.batches(0))) == 2
+    assert calls == 2 * (4 * ["posix_fadvise"] + 4 * ["pread"])
 
 
 @pytest.mark.parametrize("stopped_at", [1, 4, 7, 11])

@@ -133,6 +133,31 @@ def test_a_web_server_that_does_not_answer_is_an_accident(tmp_path, stream):
     assert told.startswith("http://127.0.0.1:9/train-0000.tar: ")
 
 
+class Refusing(BaseHTTPRequestHandler):
+    """Answers every request as one who may not ask."""
+
+    def do_HEAD(self):
+        self.do_GET()
+
+    def do_GET(self):
+        self.send_response(403)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+def test_a_web_server_that_refuses_is_a_matter_of_configuration_and_not_tried_for_ever(tmp_path, stream):
+    with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}/train-0000.tar"
+        listing(tmp_path, {address: 3})
+        told = refused(ExitCode.CONFIGURATION, lambda: next(stream(tmp_path).batches(0)))
+        server.shutdown()
+    assert told.startswith(f"{address}: may not be read: it answers 403; give ")
+
+
 @pytest.mark.parametrize("text", ["", "[]", '{"shardlist": [{"url": "a.tar"}]}', '{"shardlist": 3}'])
 def test_an_index_that_is_none_is_refused(text, tmp_path, stream):
     (tmp_path / "train.json").write_text(text)

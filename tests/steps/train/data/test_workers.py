@@ -25,14 +25,14 @@ import drawing
 from argosy.steps.shards.indexing import index
 from argosy.steps.train.data.loader import Loader
 
-if __name__ == "__main__":
-    dataset = index(Path({folder!r}), "train")
-    loader = Loader(drawing.Drawing(), dataset, batch_size=2, epochs=10_000, seed=0, rank=0, size=1, workers=2)
-    batches = loader.batches(0)
-    next(batches)
-    print(json.dumps([child.pid for child in psutil.Process().children(recursive=True)]), flush=True)
-    sys.stdin.readline()
-    raise RuntimeError("as told")
+# No guard by __main__: workers do not run the script that started them.
+dataset = index(Path({folder!r}), "train")
+loader = Loader(drawing.Drawing(), dataset, batch_size=2, epochs=10_000, seed=0, rank=0, size=1, workers=2)
+batches = loader.batches(0)
+next(batches)
+print(json.dumps([child.pid for child in psutil.Process().children(recursive=True)]), flush=True)
+sys.stdin.readline()
+raise RuntimeError("as told")
 """
 
 

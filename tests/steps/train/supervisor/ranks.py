@@ -54,8 +54,17 @@ def kill():
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def kill_torchrun():
+    os.kill(os.getppid(), signal.SIGKILL)
+    hang()
+
+
 def freeze():
     os.kill(os.getpid(), signal.SIGSTOP)
+
+
+def unreachable():
+    raise StepError(ExitCode.TEMPORARY, "the store does not answer")
 
 
 def hang():
@@ -167,8 +176,10 @@ def main(attempt):
     except BaseException as error:  # noqa: BLE001 - as the real worker does
         attempt.report_failure(RANK, error)
         os._exit(1)
-    if RANK == 0 and "mute" not in attempt.inputs.hyperparameters:
+    asked = attempt.inputs.hyperparameters
+    if RANK == 0 and "mute" not in asked:
         attempt.report_outcome(outcome)
+        globals().get(asked.get("afterwards"), bool)()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""The step `train` with the ranks of `ranks.py` and no data: `python started.py MEETING-SECONDS --field=value ...`."""
+"""The step `train` without data: `python started.py MEETING-SECONDS --field=value ...`. Its ranks are those of
+`ranks.py`, or, with a script, real ones.
+"""
 
 import os
 import sys
@@ -9,16 +11,17 @@ from pathlib import Path
 from argosy.steps import arguments, pod
 from argosy.steps.contracts import TrainInput
 from argosy.steps.train import step
-from argosy.steps.train.supervisor import Supervisor
+from argosy.steps.train.supervisor import WORKER, Supervisor
 
 
 def main(meeting_seconds, words):
     step.staged.data = lambda _inputs: nullcontext()
-    supervising = partial(Supervisor, module="ranks", meeting_seconds=meeting_seconds)
 
     def run():
         inputs = arguments.parsed(TrainInput, words)
         pod.clear(inputs.output)
+        module = WORKER if inputs.script else "ranks"
+        supervising = partial(Supervisor, module=module, meeting_seconds=meeting_seconds)
         return inputs, step.run(inputs, supervising)
 
     return pod.end(run)

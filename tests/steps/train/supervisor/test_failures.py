@@ -65,6 +65,13 @@ def test_ranks_that_end_without_an_outcome_are_told_what_the_script_lacks(traini
     assert ended.last_word.startswith("the training ended without a model; let the script export one")
 
 
+def test_a_rank_that_crashes_in_its_own_exit_has_done_its_work(trainings):
+    started = trainings.start(afterwards="crash", ranks=1)
+    ended = started.ended()
+    assert ended.exit_code == ExitCode.OK, ended.stderr
+    assert started.record.steps == 30
+
+
 def test_a_torchrun_that_cannot_start_is_a_plain_word(trainings, tmp_path):
     (tmp_path / "torch").mkdir()
     (tmp_path / "torch/__init__.py").write_text("raise ImportError('no torch of this kind')")
@@ -75,13 +82,24 @@ def test_a_torchrun_that_cannot_start_is_a_plain_word(trainings, tmp_path):
 
 
 def test_the_same_failure_twice_without_a_checkpoint_between_is_final_and_the_next_start_counts_anew(trainings):
-    first, second, third = (trainings.end(event="kill", hit="0,1", at=5) for _ in range(3))
+    first, second, third = (trainings.end(event="unreachable", hit="0,1", at=5) for _ in range(3))
     assert first.exit_code == ExitCode.TEMPORARY
     assert second.exit_code == ExitCode.CODE
-    words = "the same failure twice in a row, without a new checkpoint between: rank"
+    words = "the same failure twice in a row, without a new checkpoint between: the store does not answer"
     assert second.last_word.startswith(words)
     assert third.exit_code == ExitCode.TEMPORARY
     assert len(trainings.records()) == 3
+
+
+def test_a_torchrun_that_is_killed_is_named_with_the_ranks_step_and_checkpoint(trainings):
+    ended = trainings.end(event="kill_torchrun")
+    words = r"torchrun was killed \(SIGKILL\), by the machine or by hand; at step \d+, .*checkpoint.*"
+    assert (ended.exit_code, bool(re.fullmatch(words, ended.last_word))) == (ExitCode.TEMPORARY, True), ended.last_word
+
+
+def test_kills_by_the_machine_are_tried_again_however_often(trainings):
+    ended = [trainings.end(event="kill", hit="0,1", at=5).exit_code for _ in range(3)]
+    assert ended == [ExitCode.TEMPORARY] * 3
 
 
 def test_an_older_attempt_that_wakes_up_ends_and_writes_nothing(trainings, eventually):

@@ -57,6 +57,9 @@ def test_the_first_step_has_three_times_the_time_and_so_has_a_phase_without_step
     write.rest("evaluate")
     assert hangs.limit_seconds(read(), INPUTS) == 900
     assert read().rest == "evaluate"
+    write.work()
+    assert (hangs.limit_seconds(read(), INPUTS), read().step, read().rest) == (300, 1, "")
+    write.rest("save")
     write.at(2)
     assert (hangs.limit_seconds(read(), INPUTS), read().step, read().rest) == (300, 2, "")
 

@@ -47,23 +47,12 @@ def test_more_memory_did_not_help_twice(run):
     assert attempt(run, ExitCode.OUT_OF_MEMORY, "out of memory") == ExitCode.CODE
 
 
-def test_attempts_that_left_no_ending_were_killed_and_two_are_final_once(run):
-    for _ in range(2):
-        run.note(run.begin(), 5, 0)
-    with pytest.raises(StepError, match=r"the same failure twice in a row, .*: killed, without a word") as refused:
-        run.begin()
-    assert refused.value.exit_code == ExitCode.CODE
-    run.begin()
-
-
-def test_attempts_that_were_killed_with_a_checkpoint_between_go_on(run):
-    for checkpoint in range(10, 60, 10):
-        run.note(run.begin(), 5, checkpoint)
-
-
-def test_attempts_that_were_killed_before_the_first_step_say_nothing_about_the_training(run):
+@pytest.mark.parametrize("step", [None, 5], ids=["before the first step", "after it"])
+def test_attempts_that_were_killed_say_nothing_about_the_training(step, run, tmp_path):
     for _ in range(5):
-        run.begin()
+        run.note(run.begin(), step, 0)
+    *killed, _last = [run.of(path.stem) for path in sorted((tmp_path / "attempts").iterdir())]
+    assert all(one.message.startswith("killed, without a word") and not one.final for one in killed)
 
 
 def test_a_later_attempt_shuts_an_older_one_out_of_the_history(run, tmp_path):

@@ -32,7 +32,7 @@ def test_version_2_is_read_where_the_group_is_or_at_the_top_of_what_a_container_
             f"sys/fs/cgroup/{folder}memory.max": f"{4 << 30}\n",
         },
     )
-    assert (found.kills(), found.limit_words()) == (3, " (limit 4 GiB)")
+    assert (found.kills(), found.limit_words()) == (3, " (limit 4Gi)")
 
 
 @pytest.mark.parametrize("folder", ["", "pods/p1/"])
@@ -46,6 +46,19 @@ def test_version_1_is_read_too(folder, tmp_path):
         },
     )
     assert (found.kills(), found.limit_words()) == (2, "")
+
+
+@pytest.mark.parametrize(
+    ("limit", "words"),
+    [(900 << 20, "900Mi"), (1536 << 20, "1536Mi"), (8 << 30, "8Gi"), (500_000_000 // 4096 * 4096, "477Mi")],
+)
+def test_a_limit_is_said_as_it_was_written(limit, words, tmp_path):
+    files = {
+        "proc/self/cgroup": "0::/\n",
+        "sys/fs/cgroup/memory.events": "oom_kill 0\n",
+        "sys/fs/cgroup/memory.max": f"{limit}\n",
+    }
+    assert laid_out(tmp_path, files).limit_words() == f" (limit {words})"
 
 
 def test_where_nothing_counts_nothing_was_killed(tmp_path):
@@ -70,5 +83,5 @@ def limited():
 def test_a_rank_that_the_kernel_kills_for_the_limit_is_out_of_memory(limited, trainings):
     ended = trainings.end(event="eat", environment={"CONTROL_GROUP": str(limited)})
     assert ended.exit_code == ExitCode.OUT_OF_MEMORY, ended.stderr
-    words = r"rank 1 was killed: out of memory \(limit 1 GiB\); give the pod more; at step 12, .*"
+    words = r"rank 1 was killed: out of memory \(limit 1Gi\); give the pod more; at step 12, .*"
     assert re.fullmatch(words, ended.last_word), ended.last_word
