@@ -9,8 +9,9 @@ from pydantic import Field, FiniteFloat, model_validator
 
 from argosy.pipelines.nouns import Noun
 from argosy.pipelines.placement import Resources
-from argosy.steps.base import Share
-from argosy.steps.contracts import Split, Step, requests_needed
+from argosy.steps.base import Share, Split
+from argosy.steps.contracts import Step
+from argosy.steps.gates import requests_needed
 
 GateName = Annotated[str, Field(pattern=r"^[a-z]([-a-z0-9]*[a-z0-9])?-gate$", max_length=63)]
 """The ending keeps it apart from every other task, input and parameter of a pipeline."""

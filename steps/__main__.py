@@ -9,7 +9,8 @@ import sys
 from collections.abc import Callable, Sequence
 
 from argosy.steps import arguments, home, pod
-from argosy.steps.contracts import CONTRACTS, ExitCode, Step, StepInput, StepOutput
+from argosy.steps.base import StepInput, StepOutput
+from argosy.steps.contracts import CONTRACTS, ExitCode, Step
 
 RUNS = {
     Step.CODE: "argosy.steps.code.step",
@@ -19,9 +20,16 @@ RUNS = {
     Step.TRAIN: "argosy.steps.train.step",
     Step.GANG: "argosy.steps.gang.step",
     Step.ACCURACY_GATE: "argosy.steps.gate.accuracy",
+    Step.SLICES_GATE: "argosy.steps.gate.slices",
+    Step.CHAMPION_GATE: "argosy.steps.gate.champion",
     Step.LATENCY_GATE: "argosy.steps.gate.latency",
     Step.MEMORY_GATE: "argosy.steps.gate.memory",
+    Step.SIZE_GATE: "argosy.steps.gate.size",
+    Step.PARITY_GATE: "argosy.steps.gate.parity",
+    Step.CUSTOM_GATE: "argosy.steps.gate.custom",
     Step.PUBLISH: "argosy.steps.publish.step",
+    Step.RECIPE: "argosy.steps.publish.reading",
+    Step.ROLLBACK: "argosy.steps.publish.rollback",
 }
 """Step -> the module whose `run(inputs) -> outputs` does its work."""
 

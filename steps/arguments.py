@@ -13,7 +13,8 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from argosy.steps import values
-from argosy.steps.contracts import ExitCode, StepInput, option
+from argosy.steps.base import StepInput
+from argosy.steps.contracts import ExitCode, option
 from argosy.steps.errors import StepError
 
 Input = TypeVar("Input", bound=StepInput)

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Callable
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
@@ -15,6 +16,31 @@ class Contract(BaseModel):
 
 Md5 = Annotated[str, Field(pattern=r"^[0-9a-f]{32}(\.dir)?$")]
 Share = Annotated[FiniteFloat, Field(gt=0, lt=1)]
+Split = Literal["train", "validation", "test"]
+Task = Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$")]
+"""An import string, `module:name`."""
+
+
+class StepInput(Contract):
+    """What every step takes."""
+
+    output: Path = Field(description="folder that receives the step's outputs and its record.json")
+
+
+class StepOutput(Contract):
+    """What every step gives."""
+
+    summary: str = Field(description="what came out, in one line that a person reads in the Argo UI")
+    seconds: FiniteFloat = Field(description="wall time of the step's work")
+
+
+class DataInput(StepInput):
+    """A step that reads a staged dataset and a model store."""
+
+    task: Task = Field(description="the user's task, `module:Class`")
+    cache: Path = Field(description="the node's cache, read only")
+    dataset_hash: Md5 = Field(description="which dataset under CACHE/datasets")
+    models: Path = Field(description="the store of checkpoints and exported models")
 
 
 def checked_by(read: Callable[[str], object], *, unless_empty: bool = False) -> Callable[[str], str]:

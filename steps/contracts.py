@@ -6,14 +6,25 @@ its record has failed. Inputs and outputs are named in kebab-case outside Python
 """
 
 import json
-import math
 from enum import IntEnum, StrEnum
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, FiniteFloat, field_validator
 
-from argosy.steps.base import Contract, Md5, Share, checked_by
+from argosy.steps.base import Contract, DataInput, Md5, StepInput, StepOutput, checked_by
+from argosy.steps.gates import (
+    AccuracyInput,
+    ChampionInput,
+    CustomInput,
+    GateOutput,
+    LatencyInput,
+    MemoryInput,
+    ParityInput,
+    SizeInput,
+    SlicesInput,
+    Verdict,
+)
 from argosy.steps.pins import Pin, sources
 
 # ---------------------------------------------------------------------------------------------- how a step ends
@@ -70,22 +81,6 @@ def failure_class(exit_code: int) -> FailureClass:
 
 RETRIED = {FailureClass.INFRASTRUCTURE, FailureClass.MEMORY}
 RETRIED_EXIT_CODES = tuple(int(code) for code, kind in FAILURE_CLASSES.items() if kind in RETRIED)
-
-# ---------------------------------------------------------------------------------------------- shared pieces
-
-
-class StepInput(Contract):
-    """What every step takes."""
-
-    output: Path = Field(description="folder that receives the step's outputs and its record.json")
-
-
-class StepOutput(Contract):
-    """What every step gives."""
-
-    summary: str = Field(description="what came out, in one line that a person reads in the Argo UI")
-    seconds: FiniteFloat = Field(description="wall time of the step's work")
-
 
 # ---------------------------------------------------------------------------------------------- code
 
@@ -183,15 +178,6 @@ NODE = "ARGOSY_NODE"
 # ---------------------------------------------------------------------------------------------- train
 
 
-class DataInput(StepInput):
-    """A step that reads a staged dataset and a model store."""
-
-    task: str = Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$", description="the user's task, `module:Class`")
-    cache: Path = Field(description="the node's cache, read only")
-    dataset_hash: Md5 = Field(description="which dataset under CACHE/datasets")
-    models: Path = Field(description="the store of checkpoints and exported models")
-
-
 RunName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 
 
@@ -277,6 +263,7 @@ class TrainOutput(StepOutput):
     samples_per_second: FiniteFloat | None = Field(
         description="training samples per second, all ranks; none: a script did not say"
     )
+    machine: str = Field(default="", description="machine that trained, as `machine.fingerprint` describes it")
     save_seconds: FiniteFloat = Field(ge=0, description="longest time that a checkpoint took until it counted")
     stall_seconds: FiniteFloat = Field(ge=0, description="time that steps waited for checkpoints")
 
@@ -304,79 +291,13 @@ GANG = "ARGOSY_GANG"
 """Environment variable of a gang's pod: an id that no other attempt of any gang has."""
 
 
-# ---------------------------------------------------------------------------------------------- gates
-
-
-class Answer(StrEnum):
-    PASS = "pass"  # noqa: S105 - not a password
-    FAIL = "fail"
-    INCONCLUSIVE = "inconclusive"
-
-
-class Verdict(Contract):
-    """A gate's decision: made on the bound, never on the estimate."""
-
-    gate: str = Field(description="the gate's name in the pipeline")
-    answer: Answer
-    metric: str = Field(description="what was measured, with its unit: `accuracy`, `p99 latency ms`, `memory MiB`")
-    estimate: FiniteFloat | None = Field(description="the measured value; none: it is not a finite number")
-    bound: FiniteFloat | None = Field(
-        description="one-sided confidence bound that decided; none: too few samples for one"
-    )
-    threshold: FiniteFloat
-    margin: FiniteFloat | None = Field(
-        description="how far the bound is on the good side of the threshold; negative: on the bad; none: no bound"
-    )
-    confidence: Share
-    samples: int = Field(ge=0)
-    reason: str = Field(description="one sentence a person reads in the Argo UI")
-
-
-class GateInput(DataInput):
-    model: str = Field(description="folder of the exported model, relative to the model store")
-    model_hash: str = Field(description="sha256 that the exported model file must have")
-    gpus: int = Field(default=0, ge=0, le=1, description="GPU that must be visible and judges; 0 judges on CPU")
-    gate: str = Field(min_length=1, description="the gate's name in the pipeline")
-    revision: str = Field(default="", description="git commit of the pipeline, for the report")
-    confidence: Share = Field(description="confidence of the one-sided bound")
-
-
-class AccuracyInput(GateInput):
-    split: str = Field(default="test", description="split whose samples are judged")
-    at_least: Share = Field(description="the accuracy that the lower bound must reach")
-
-
-def requests_needed(quantile: float, confidence: float) -> int:
-    """Fewest requests of which the slowest bounds this quantile of the latency: all are below it with quantile ** n."""
-    return math.ceil(math.log1p(-confidence) / math.log(quantile))
-
-
-class LatencyInput(GateInput):
-    quantile: Share = Field(description="quantile of the latency distribution, 0.99 for p99")
-    at_most_ms: FiniteFloat = Field(gt=0, description="milliseconds that the quantile's upper bound may reach")
-    batch_size: int = Field(default=1, ge=1, description="samples in one request")
-    requests: int = Field(default=1000, ge=1, description="timed requests")
-
-
-class MemoryInput(GateInput):
-    at_most_mib: FiniteFloat = Field(
-        gt=0, description="MiB that the process may hold at its peak; on the GPU if that judges"
-    )
-    batch_size: int = Field(default=1, ge=1, description="samples in one request")
-    requests: int = Field(default=100, ge=1, description="requests during which the peak is taken")
-
-
-class GateOutput(StepOutput):
-    answer: Answer
-    verdict: Verdict
-
-
 # ---------------------------------------------------------------------------------------------- publish
 
 
-class PublishInput(StepInput):
+class RegistryInput(StepInput):
+    """A registered model, and where its MLflow is."""
+
     registry: str = Field(pattern=r"^[^/:'\"]+$", description="name of the registered model")
-    alias: str = Field(min_length=1, description="alias that moves to the new version")
     tracking_uri: str = Field(
         default="",
         description="MLflow tracking URI; empty: MLFLOW_TRACKING_URI of the environment, else a database in FOLDER",
@@ -384,6 +305,10 @@ class PublishInput(StepInput):
     folder: Path | None = Field(
         default=None, description="folder that keeps MLflow's files, and its database, where no MLflow server does"
     )
+
+
+class PublishInput(RegistryInput):
+    alias: str = Field(min_length=1, description="alias that moves to the new version")
     models: Path = Field(description="the store of checkpoints and exported models")
     model: str = Field(description="folder of the exported model, relative to the model store")
     model_hash: str = Field(description="sha256 that the exported model file must have")
@@ -394,11 +319,21 @@ class PublishInput(StepInput):
     revision: str = Field(default="", description="git commit of the pipeline")
     dataset: str
     dataset_hash: Md5
+    dataset_pin: str = Field(default="", description="what DVC records for the data; empty: not known")
     task: str
     image: str
+    seed: str = Field(default="", description="seed of weights, order and augmentation")
     parameters: str = Field(description="the workflow's parameters, JSON list as Argo writes it")
+    manifest: str = Field(
+        default="", pattern=r"^[A-Za-z0-9+/=]*$", description="the manifest that ran, as `stored.packed` packs it"
+    )
     verdicts: dict[str, Verdict] = Field(
-        min_length=1, description="gate -> its verdict: `--verdicts.GATE=JSON`; all must have passed"
+        min_length=1, description="gate -> its verdict: `--verdicts.GATE=JSON`; all must let the model pass"
+    )
+    comparisons: dict[str, ChampionInput] = Field(
+        default_factory=dict,
+        description="gate -> how it compares with the champion, to be done again where another model became champion: "
+        "`--comparisons.GATE=JSON`",
     )
 
 
@@ -408,6 +343,56 @@ class PublishOutput(StepOutput):
     version: int = Field(ge=1)
     model_uri: str = Field(description="`models:/NAME/VERSION`, for any MLflow client")
     created: bool = Field(description="false: an earlier attempt of this run had published already")
+    champion: int = Field(ge=0, description="version that the alias is at; 0: at none")
+
+
+# ---------------------------------------------------------------------------------------------- what was published
+
+
+class Recipe(Contract):
+    """What a registered model is made of: enough to make it again."""
+
+    registered_model: str
+    version: int
+    run: str
+    run_uid: str
+    task: str
+    revision: str = Field(description="git commit; empty, or ending in -dirty: the project's files as they were")
+    dataset: str
+    dataset_hash: str
+    dataset_pin: str = Field(description="what DVC records for the data, as `stage` takes it")
+    image: str
+    parameters: dict[str, str] = Field(description="the workflow's parameters, decoded")
+    model_hash: str = Field(description="sha256 of the exported model file")
+    training: dict[str, FiniteFloat] = Field(description="what was measured in training")
+    verdicts: dict[str, Verdict]
+    machine: str = Field(description="machine that trained, as `machine.fingerprint` describes it")
+    packages: dict[str, str] = Field(description="installed package -> version, where it was published")
+    manifest: str = Field(description="the manifest that ran, YAML; empty: not kept")
+
+
+class RecipeInput(RegistryInput):
+    """The recipe of a registered model's version, read where MLflow can be reached."""
+
+    version: str = Field(
+        pattern=r"^(\d+|@[A-Za-z_][\w-]*)$", description="number of the version, or @ALIAS for the one that holds it"
+    )
+
+
+class RecipeOutput(StepOutput):
+    recipe: Recipe
+
+
+class RollbackInput(RegistryInput):
+    """An alias, back to the version that it was at before."""
+
+    alias: str = Field(min_length=1, description="alias that moves")
+    version: int = Field(default=0, ge=0, description="version that it moves to; 0: the one before")
+
+
+class RollbackOutput(StepOutput):
+    version: int = Field(ge=1, description="version that the alias is at now")
+    left: int = Field(ge=0, description="version that it has left; 0: none")
 
 
 class Step(StrEnum):
@@ -420,9 +405,16 @@ class Step(StrEnum):
     TRAIN = "train"
     GANG = "gang"
     ACCURACY_GATE = "accuracy-gate"
+    SLICES_GATE = "slices-gate"
+    CHAMPION_GATE = "champion-gate"
     LATENCY_GATE = "latency-gate"
     MEMORY_GATE = "memory-gate"
+    SIZE_GATE = "size-gate"
+    PARITY_GATE = "parity-gate"
+    CUSTOM_GATE = "custom-gate"
     PUBLISH = "publish"
+    RECIPE = "recipe"
+    ROLLBACK = "rollback"
 
 
 Contracts = tuple[type[StepInput], type[StepOutput]]
@@ -434,9 +426,16 @@ CONTRACTS: dict[Step, Contracts] = {
     Step.TRAIN: (TrainInput, TrainOutput),
     Step.GANG: (GangInput, TrainOutput),
     Step.ACCURACY_GATE: (AccuracyInput, GateOutput),
+    Step.SLICES_GATE: (SlicesInput, GateOutput),
+    Step.CHAMPION_GATE: (ChampionInput, GateOutput),
     Step.LATENCY_GATE: (LatencyInput, GateOutput),
     Step.MEMORY_GATE: (MemoryInput, GateOutput),
+    Step.SIZE_GATE: (SizeInput, GateOutput),
+    Step.PARITY_GATE: (ParityInput, GateOutput),
+    Step.CUSTOM_GATE: (CustomInput, GateOutput),
     Step.PUBLISH: (PublishInput, PublishOutput),
+    Step.RECIPE: (RecipeInput, RecipeOutput),
+    Step.ROLLBACK: (RollbackInput, RollbackOutput),
 }
 
 RECORD = "record.json"
@@ -444,8 +443,6 @@ REPORT = "report.html"
 """A gate's report in its output folder: written for every verdict, whole or not at all."""
 TERMINATION_LOG = "ARGOSY_TERMINATION_LOG"
 """Environment variable that names the file for the last word of a pod: what the node's message says."""
-
-Split = Literal["train", "validation", "test"]
 
 
 def option(field: str) -> str:

@@ -11,18 +11,11 @@ from pathlib import Path
 from types import FrameType
 
 from argosy.steps import files, values
+from argosy.steps.base import StepInput, StepOutput
 from argosy.steps.cache.rights import FULL, REFUSED
-from argosy.steps.contracts import (
-    RECORD,
-    TERMINATION_LOG,
-    Answer,
-    ExitCode,
-    GateOutput,
-    StepInput,
-    StepOutput,
-    option,
-)
+from argosy.steps.contracts import RECORD, TERMINATION_LOG, ExitCode, option
 from argosy.steps.errors import StepError, Terminated
+from argosy.steps.gates import Answer, GateOutput
 
 LAST_WORD_BYTES = 4096  # kubernetes: a container's termination message holds no more
 TERMINATED = 128 + signal.SIGTERM

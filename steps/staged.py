@@ -5,8 +5,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from argosy.steps import pins
+from argosy.steps.base import DataInput
 from argosy.steps.cache.node_cache import NodeCache
-from argosy.steps.contracts import DataInput
 
 
 @contextmanager

@@ -6,12 +6,12 @@ import time
 import torch
 
 from argosy.steps import samples, staged, task
-from argosy.steps.contracts import AccuracyInput, GateOutput
 from argosy.steps.gate import exported
 from argosy.steps.gate.bounds import proportion_lower, proportion_upper
 from argosy.steps.gate.conclusion import concluded
 from argosy.steps.gate.exported import Exported
 from argosy.steps.gate.verdict import AT_LEAST, Measurement
+from argosy.steps.gates import AccuracyInput, GateOutput
 from argosy.steps.samples import Samples
 
 BATCH = 256

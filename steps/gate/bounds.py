@@ -34,7 +34,7 @@ def quantile_estimate(ascending: Sequence[float], quantile: float) -> float:
 
 def quantile_upper(ascending: Sequence[float], quantile: float, confidence: float) -> float | None:
     """Upper bound of a distribution's quantile: one of its own samples. None: there are too few of
-    them, fewer than `contracts.requests_needed`.
+    them, fewer than `gates.requests_needed`.
 
     The k-th smallest of n samples lies below the quantile only if at least k samples do, and their number is at most
     binomial(n, quantile), whatever the distribution: David & Nagaraja, Order Statistics (2003), section 7.1.

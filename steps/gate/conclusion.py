@@ -2,9 +2,9 @@
 
 import time
 
-from argosy.steps.contracts import GateInput, GateOutput
 from argosy.steps.gate import report, verdict
 from argosy.steps.gate.verdict import Direction, Measurement
+from argosy.steps.gates import GateInput, GateOutput
 
 
 def concluded(

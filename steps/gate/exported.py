@@ -6,9 +6,9 @@ import torch
 from torch import Tensor, nn
 
 from argosy.steps import exported_model, serving, task
-from argosy.steps.contracts import GateInput
 from argosy.steps.errors import data_error
 from argosy.steps.gate.device import Device, device
+from argosy.steps.gates import GateInput
 from argosy.steps.task import Task
 
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import torch
 
-from argosy.steps.contracts import GateOutput, LatencyInput, requests_needed
 from argosy.steps.gate import exported
 from argosy.steps.gate.bounds import quantile_estimate, quantile_lower, quantile_upper
 from argosy.steps.gate.conclusion import concluded
 from argosy.steps.gate.device import Device
 from argosy.steps.gate.requests import requests
 from argosy.steps.gate.verdict import AT_MOST, Measurement
+from argosy.steps.gates import GateOutput, LatencyInput, requests_needed
 
 THREADS = 1
 """What a request may count on wherever it is served; torch's own choice differs from node to node."""

@@ -6,12 +6,12 @@ A peak is a maximum and no sample of anything: its bounds are the measured value
 import time
 from itertools import islice
 
-from argosy.steps.contracts import GateOutput, MemoryInput
 from argosy.steps.gate import exported
 from argosy.steps.gate.conclusion import concluded
 from argosy.steps.gate.device import Device
 from argosy.steps.gate.requests import requests
 from argosy.steps.gate.verdict import AT_MOST, Measurement
+from argosy.steps.gates import GateOutput, MemoryInput
 
 MIB = 2**20
 

@@ -7,8 +7,9 @@ so it has no script, no picture from elsewhere and no link. All text is escaped.
 from html import escape
 
 from argosy.steps import files
-from argosy.steps.contracts import REPORT, Answer, GateInput, Verdict
+from argosy.steps.contracts import REPORT
 from argosy.steps.gate.verdict import Measurement
+from argosy.steps.gates import Answer, GateInput, Verdict
 
 WIDTH, HEIGHT, MARGIN = 640, 110, 40
 AXIS = 70

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from argosy.steps import samples, staged
-from argosy.steps.contracts import GateInput
 from argosy.steps.gate.exported import Exported
+from argosy.steps.gates import GateInput
 
 DISTINCT_SAMPLES = 1024
 """More would fill memory, which is being measured, and tell nothing new."""

@@ -8,7 +8,7 @@ pessimistic one, whose margin says how much is lacking.
 import math
 from dataclasses import dataclass
 
-from argosy.steps.contracts import Answer, GateInput, Verdict
+from argosy.steps.gates import Answer, GateInput, Verdict
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from argosy.steps.contracts import Split, StepInput, StepOutput
+from argosy.steps.base import Split, StepInput, StepOutput
 
 
 class PackInput(StepInput):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from argosy.steps import files
-from argosy.steps.contracts import Split
+from argosy.steps.base import Split
 from argosy.steps.errors import configuration_error, data_error
 from argosy.steps.pack import grouping, shards
 from argosy.steps.pack.contracts import PackInput, PackOutput

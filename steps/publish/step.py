@@ -6,9 +6,10 @@ import time
 from pathlib import Path
 
 from argosy.steps import exported_model
-from argosy.steps.contracts import Answer, ExitCode, PublishInput, PublishOutput
+from argosy.steps.contracts import ExitCode, PublishInput, PublishOutput
 from argosy.steps.errors import StepError, configuration_error
 from argosy.steps.exported_model import ModelCard
+from argosy.steps.gates import Answer
 from argosy.steps.publish.client import ADDRESS, connected, is_server, without_credentials
 from argosy.steps.publish.database import SQLITE
 from argosy.steps.publish.package import package
@@ -45,6 +46,7 @@ def run(inputs: PublishInput) -> PublishOutput:
         version=version,
         model_uri=f"models:/{inputs.registry}/{version}",
         created=found is None,
+        champion=holder,
     )
 
 

@@ -6,8 +6,8 @@ from itertools import accumulate
 
 import pytest
 
-from argosy.steps.contracts import requests_needed
 from argosy.steps.gate import bounds
+from argosy.steps.gates import requests_needed
 
 CONFIDENCES = [0.8, 0.95, 0.99]
 PROBABILITIES = [Fraction(i, 40) for i in range(1, 40)]

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from argosy.steps.contracts import GateInput
 from argosy.steps.gate import report
 from argosy.steps.gate.conclusion import concluded
 from argosy.steps.gate.verdict import AT_LEAST, AT_MOST, Measurement, judge
+from argosy.steps.gates import GateInput
 
 PLANTED = "<script>alert(1)</script>\"'&"
 VOID = {"meta", "tr", "th", "td", "line", "circle"}  # HTML lets these end without saying so

@@ -18,11 +18,12 @@ from argosy.steps import digits_data, exported_model, files
 from argosy.steps.cache.entry import Entry
 from argosy.steps.cache.node_cache import NodeCache
 from argosy.steps.cache.version import Version
-from argosy.steps.contracts import AccuracyInput, ExitCode, LatencyInput, MemoryInput
+from argosy.steps.contracts import ExitCode
 from argosy.steps.errors import StepError
 from argosy.steps.gate import accuracy, latency, memory
 from argosy.steps.gate.device import Cpu
 from argosy.steps.gate.requests import batches
+from argosy.steps.gates import AccuracyInput, LatencyInput, MemoryInput
 from argosy.steps.train.export import export
 
 TASK = "argosy.steps.digits:Digits"

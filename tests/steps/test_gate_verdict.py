@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from argosy.steps.contracts import GateInput, Verdict
 from argosy.steps.gate.verdict import AT_LEAST, AT_MOST, Measurement, judge
+from argosy.steps.gates import GateInput, Verdict
 
 INPUTS = GateInput(
     output=Path("out"),

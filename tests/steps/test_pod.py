@@ -9,8 +9,10 @@ import sys
 import pytest
 
 from argosy.steps import pod
-from argosy.steps.contracts import TERMINATION_LOG, Answer, ExitCode, GateOutput, StageOutput, StepInput, Verdict
+from argosy.steps.base import StepInput
+from argosy.steps.contracts import TERMINATION_LOG, ExitCode, StageOutput
 from argosy.steps.errors import StepError
+from argosy.steps.gates import Answer, GateOutput, Verdict
 from argosy.steps.pins import Pin, PinnedSource, Remote
 
 PIN = Pin(dataset="d", revision="", sources=[PinnedSource(path="d", hash="0" * 32, remote=Remote(name="r", url="u"))])

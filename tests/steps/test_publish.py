@@ -17,8 +17,9 @@ import pytest
 import torch
 
 from argosy.steps import exported_model, files
-from argosy.steps.contracts import Answer, ExitCode, PublishInput, Verdict
+from argosy.steps.contracts import ExitCode, PublishInput
 from argosy.steps.errors import StepError
+from argosy.steps.gates import Answer, Verdict
 from argosy.steps.publish import step
 from argosy.steps.publish.client import connected
 from argosy.steps.train.export import export
