@@ -8,7 +8,7 @@ import sys
 from report import RESULTS, Section, circumstances, replaced
 from timing import BenchmarkError
 
-BENCHMARKS = ("startup", "compile", "local", "staging", "loader", "checkpoints", "loop")
+BENCHMARKS = ("startup", "compile", "local", "staging", "loader", "checkpoints", "loop", "gates")
 
 
 def main() -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from argosy.pipelines.code import Git
     from argosy.pipelines.dataset import Dataset
-    from argosy.pipelines.gates import Accuracy, Latency, Memory
+    from argosy.pipelines.gates import Accuracy, CustomGate, NotWorseThanChampion, Slices
     from argosy.pipelines.placement import (
         Accelerator,
         Claim,
@@ -19,16 +19,18 @@ if TYPE_CHECKING:
     )
     from argosy.pipelines.push import OnPush
     from argosy.pipelines.queues import Nodes, Queue, Topology, Volcano
+    from argosy.pipelines.serving_gates import Latency, Memory, ModelSize, Parity
     from argosy.pipelines.spec import Pipeline, Registry
     from argosy.pipelines.training import Checkpoints, Loop, Training
 
 _MODULES = {
     "code": ("Git",),
     "dataset": ("Dataset",),
-    "gates": ("Accuracy", "Latency", "Memory"),
+    "gates": ("Accuracy", "CustomGate", "NotWorseThanChampion", "Slices"),
     "placement": ("Accelerator", "Claim", "NodeFolder", "Placement", "Resources", "Scratch", "Storage", "Toleration"),
     "push": ("OnPush",),
     "queues": ("Nodes", "Queue", "Topology", "Volcano"),
+    "serving_gates": ("Latency", "Memory", "ModelSize", "Parity"),
     "spec": ("Pipeline", "Registry"),
     "training": ("Checkpoints", "Loop", "Training"),
 }
@@ -39,20 +41,25 @@ __all__ = [
     "Accuracy",
     "Checkpoints",
     "Claim",
+    "CustomGate",
     "Dataset",
     "Git",
     "Latency",
     "Loop",
     "Memory",
+    "ModelSize",
     "NodeFolder",
     "Nodes",
+    "NotWorseThanChampion",
     "OnPush",
+    "Parity",
     "Pipeline",
     "Placement",
     "Queue",
     "Registry",
     "Resources",
     "Scratch",
+    "Slices",
     "Storage",
     "Toleration",
     "Topology",

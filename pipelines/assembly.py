@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from hera.workflows import Container, models
+from hera.workflows import Container, Suspend, models
 
 from argosy.pipelines import executor, folders, pods, preparations
 from argosy.pipelines.calls import Call
@@ -120,7 +120,7 @@ def prepared(storage: Storage, code: Git | None) -> list[Preparation]:
     return [*fetched(code), preparations.data_ensured(storage, code)]
 
 
-def inputs_of(template: Container) -> list[models.Parameter]:
+def inputs_of(template: Container | Suspend) -> list[models.Parameter]:
     """A template's input parameters, to be read and added to."""
     assert isinstance(template.inputs, models.Inputs)
     assert template.inputs.parameters is not None

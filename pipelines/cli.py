@@ -15,8 +15,8 @@ except ModuleNotFoundError:  # an image that has argosy[steps] alone
 from argosy.pipelines.commands.mistake import told
 
 COMMANDS = (
-    "init", "check", "compile", "run", "submit", "watch", "runs", "show", "logs", "stop", "retry",
-    "data", "cache", "images", "install", "deploy", "trigger", "doctor",
+    "init", "check", "compile", "run", "submit", "watch", "runs", "show", "logs", "stop", "retry", "resume",
+    "gate", "diff", "reproduce", "rollback", "data", "cache", "images", "install", "deploy", "trigger", "doctor",
 )  # fmt: skip
 """In the order in which a user meets them."""
 
@@ -26,6 +26,7 @@ Exit codes:
   1    the answer is no: the run failed, or the check found problems
   2    a mistake in the command, the pipeline or the manifest: nothing was done
   3    a gate said no: the model was judged, and not published
+  4    the run waits for a person: `argosy resume` lets it go on, `argosy stop` ends it
   130  interrupted
 
 \b

@@ -1,39 +1,57 @@
-"""A pipeline as a Hera workflow: `stage -> train -> gates -> publish`."""
+"""A pipeline as a Hera workflow: `stage -> train -> gates -> publish`, with a person asked where it says so."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from hera.workflows import DAG, Container, Task, Workflow, WorkflowTemplate, models
+from hera.workflows import DAG, Container, Suspend, Task, Workflow, WorkflowTemplate, models
 
-from argosy.pipelines import names, pods, templates
+from argosy.pipelines import assembly, names, pods, templates
 from argosy.pipelines.calls import text
+from argosy.pipelines.compile import rendered
 from argosy.pipelines.dataset import dataset_parameter
+from argosy.pipelines.gates import Gate, NotWorseThanChampion
 from argosy.pipelines.placement import Placement
 from argosy.pipelines.spec import Pipeline
+from argosy.steps import stored
 from argosy.steps.contracts import Step, option
+from argosy.steps.gates import Answer
 
 ENTRYPOINT = "pipeline"
+APPROVAL = "approval"
 TITLE = "workflows.argoproj.io/title"
 DESCRIPTION = "workflows.argoproj.io/description"
 SERVICE_ACCOUNT = "argosy-steps"
 """What Argo's executor in the pods acts as: `argosy install` prints it, with the rights that it needs."""
 
 
+Called = tuple[Container | Suspend, Task]
+"""A template and the task that runs it."""
+
+
 def workflow(pipeline: Pipeline) -> Workflow:
     """An ordinary Hera Workflow; whoever submits it may give it a name in place of the generated one."""
-    return Workflow(generate_name=f"{pipeline.name}-", **_definition(pipeline))
+    return _workflow(pipeline, _packed(pipeline))
 
 
 def workflow_template(pipeline: Pipeline) -> WorkflowTemplate:
     """The same, to be kept in a cluster and run by name."""
-    return WorkflowTemplate(name=pipeline.name, **_definition(pipeline))
+    return WorkflowTemplate(name=pipeline.name, **_definition(pipeline, _packed(pipeline)))
 
 
-def _definition(pipeline: Pipeline) -> dict[str, Any]:
+def _packed(pipeline: Pipeline) -> str:
+    """The workflow's manifest for the recipe of its models; it cannot hold itself, and holds nothing in its place."""
+    return stored.packed(rendered(_workflow(pipeline, "").to_dict()))
+
+
+def _workflow(pipeline: Pipeline, manifest: str) -> Workflow:
+    return Workflow(generate_name=f"{pipeline.name}-", **_definition(pipeline, manifest))
+
+
+def _definition(pipeline: Pipeline, manifest: str) -> dict[str, Any]:
     labels = {key: names.label_value(value) for key, value in pipeline.labels.items()}
     altered = {key: value for key, value in pipeline.labels.items() if value != labels[key]}
     description = {DESCRIPTION: pipeline.description} if pipeline.description else {}
-    tasks, steps = _tasks(pipeline)
+    tasks, steps = _tasks(pipeline, manifest)
     return {
         "labels": {names.PIPELINE_LABEL: pipeline.name, **labels},
         "annotations": {TITLE: pipeline.name, **description, **altered},
@@ -74,9 +92,7 @@ def _parameters(pipeline: Pipeline) -> list[models.Parameter]:
             for one in pipeline.training.tuned
         ],
         *[
-            _parameter(
-                gate.parameter, getattr(gate, gate.threshold), type(gate).model_fields[gate.threshold].description
-            )
+            _parameter(gate.parameter, getattr(gate, gate.limit), type(gate).model_fields[gate.limit].description)
             for gate in pipeline.gates
         ],
     ]
@@ -86,39 +102,91 @@ def _parameter(name: str, value: object, description: str | None) -> models.Para
     return models.Parameter(name=name, value=text(value), description=description)
 
 
-def _tasks(pipeline: Pipeline) -> tuple[list[Task | models.DAGTask], list[Container]]:
+def _tasks(pipeline: Pipeline, manifest: str) -> tuple[list[Task | models.DAGTask], list[Container | Suspend]]:
     """The tasks in the order they run, and the template of each."""
-    image, storage, code, task = pipeline.image, pipeline.storage, pipeline.code, pipeline.training.task
-    stage = templates.stage(pipeline.datasets, image=image, storage=storage, code=code)
+    stage = templates.stage(pipeline.datasets, image=pipeline.image, storage=pipeline.storage, code=pipeline.code)
     train = templates.train(
         pipeline.training,
-        image=image,
-        storage=storage,
-        code=code,
+        image=pipeline.image,
+        storage=pipeline.storage,
+        code=pipeline.code,
         registry=pipeline.registry,
         placement=pipeline.placement,
     )
-    gates = [
-        templates.gate(gate, task=task, image=image, storage=storage, code=code, reports=pipeline.reports)
-        for gate in pipeline.gates
-    ]
-    titles = [gate.name for gate in pipeline.gates]
-    publish = templates.publish(pipeline.registry, gates=titles, task=task, image=image, storage=storage)
-
     data = {name: _parameter_tag(name) for name in ("dataset", "revision", "dataset-pin")}
     staged = data | {name: _output(Step.STAGE, name) for name in ("dataset-hash", "dataset-pin", "node")}
-    trained = staged | {name: _output(Step.TRAIN, name) for name in ("model", "model-hash")}
     tuned = {name: _parameter_tag(name) for name in ("seed", *(one.name for one in pipeline.training.tuned))}
-    tasks: list[Task | models.DAGTask] = [
-        _task(stage, data),
-        _task(train, staged | tuned, Step.STAGE),
-        *[
-            _task(pod, trained | {option(gate.threshold): _parameter_tag(gate.parameter)}, Step.TRAIN)
-            for gate, pod in zip(pipeline.gates, gates, strict=True)
-        ],
-        _task(publish, trained | {title: _output(title, "verdict") for title in titles}, *titles),
+    trained = staged | {name: _output(Step.TRAIN, name) for name in ("model", "model-hash")}
+    called = [
+        (stage, _task(stage, data)),
+        (train, _task(train, staged | tuned, _succeeded(Step.STAGE))),
+        *_judgements(pipeline, trained),
+        *_publication(pipeline, trained, manifest),
     ]
-    return tasks, [stage, train, *gates, publish]
+    return [task for _, task in called], [template for template, _ in called]
+
+
+def _judgements(pipeline: Pipeline, trained: dict[str, str]) -> list[Called]:
+    """The gates, and after each that a person may have to decide for, the pause in which that happens."""
+    judges, pauses = [], []
+    for gate in pipeline.gates:
+        judge = templates.gate(
+            gate,
+            task=pipeline.training.task,
+            image=pipeline.image,
+            storage=pipeline.storage,
+            code=pipeline.code,
+            registry=pipeline.registry,
+            reports=pipeline.reports,
+        )
+        threshold = {option(gate.threshold): _parameter_tag(gate.parameter)}
+        judges.append((judge, _task(judge, trained | threshold, _succeeded(Step.TRAIN))))
+        if gate.may_hold:
+            pause = templates.pause(_hold(gate), ["summary"])
+            known = {"summary": _output(gate.name, "summary")}
+            when = f'"{_output(gate.name, "answer")}" == "{Answer.INCONCLUSIVE}"'
+            pauses.append((pause, _task(pause, known, _succeeded(gate.name), when)))
+    return [*judges, *pauses]
+
+
+def _publication(pipeline: Pipeline, trained: dict[str, str], manifest: str) -> list[Called]:
+    """What follows once every gate lets the model pass."""
+    titles = [gate.name for gate in pipeline.gates]
+    comparisons = [gate for gate in pipeline.gates if isinstance(gate, NotWorseThanChampion)]
+    publish = templates.publish(
+        pipeline.registry,
+        gates=titles,
+        task=pipeline.training.task,
+        image=pipeline.image,
+        storage=pipeline.storage,
+        code=pipeline.code,
+        comparisons=comparisons,
+        manifest=manifest,
+    )
+    known = trained | {"seed": _parameter_tag("seed"), "machine": _output(Step.TRAIN, "machine")}
+    known |= {title: _output(title, "verdict") for title in titles}
+    known |= {gate.parameter: _parameter_tag(gate.parameter) for gate in comparisons}
+    passed = " && ".join(map(_passed, pipeline.gates))
+    if not pipeline.registry.approval:
+        return [(publish, _task(publish, known, passed))]
+    approval = templates.pause(APPROVAL, titles)
+    asked = _task(approval, {title: _output(title, "summary") for title in titles}, passed)
+    return [(approval, asked), (publish, _task(publish, known, _succeeded(APPROVAL)))]
+
+
+def _passed(gate: Gate) -> str:
+    """What must be true of a gate's tasks before the model goes on."""
+    if not gate.may_hold:
+        return _succeeded(gate.name)
+    return f"{_succeeded(gate.name)} && ({_hold(gate)}.Succeeded || {_hold(gate)}.Skipped)"
+
+
+def _hold(gate: Gate) -> str:
+    return f"{gate.name}-hold"
+
+
+def _succeeded(task: str) -> str:
+    return f"{task}.Succeeded"
 
 
 def _parameter_tag(name: str) -> str:
@@ -129,18 +197,21 @@ def _output(task: str, name: str) -> str:
     return f"{{{{tasks.{task}.outputs.parameters.{name}}}}}"
 
 
-def _task(template: Container, known: Mapping[str, str], *needed: str) -> Task:
-    """A task that runs its template once each of the needed tasks has succeeded.
+def _task(template: Container | Suspend, known: Mapping[str, str], depends: str = "", when: str = "") -> Task:
+    """A task that runs its template.
 
     An input that is not known from elsewhere gets its default here, and the template keeps none: a value stands once in
     a manifest, so that editing it there has an effect.
     """
-    inputs = template.inputs
-    assert isinstance(inputs, models.Inputs)
     assert template.name
     arguments = {}
-    for one in inputs.parameters or []:
+    for one in assembly.inputs_of(template):
         arguments[one.name] = known.get(one.name, one.default)
         one.default = None
-    depends = " && ".join(f"{name}.Succeeded" for name in needed)
-    return Task(name=template.name, template=template.name, arguments=arguments, depends=depends or None)
+    return Task(
+        name=template.name,
+        template=template.name,
+        arguments=arguments,
+        depends=depends or None,
+        when=when or None,
+    )

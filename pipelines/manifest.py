@@ -206,6 +206,12 @@ class Task(Noun, frozen=True):
         return Hook(template=self.on_exit) if self.on_exit else None
 
 
+class Suspend(Noun, frozen=True):
+    """A pause: for so long, or until a person ends it."""
+
+    duration: str | int = ""
+
+
 class Dag(Noun, frozen=True):
     tasks: list[Task]
     target: str = ""
@@ -234,6 +240,7 @@ class Template(Noun, frozen=True):
     init_containers: list[Container] = []
     dag: Dag | None = None
     steps: list[list[Task]] | None = None
+    suspend: Suspend | None = None
     volumes: list[Json] = []
     retry_strategy: RetryStrategy | None = None
     timeout: str = ""

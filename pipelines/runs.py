@@ -5,12 +5,13 @@ Pure: from an Argo Workflow object to nouns. How they look is told in `views/`.
 
 import re
 from collections import defaultdict, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import msgspec
 
+from argosy.pipelines import held
 from argosy.pipelines import status as s
 from argosy.pipelines.manifest import Json
 from argosy.pipelines.status import INTERRUPTED, Node, Status
@@ -36,7 +37,7 @@ class Step:
     node: Node
     name: str
     phase: str
-    """Argo's phase, or INTERRUPTED."""
+    """Argo's phase, INTERRUPTED or HELD."""
     children: tuple["Step", ...]
 
     @property
@@ -49,7 +50,7 @@ class Step:
 
     @property
     def is_active(self) -> bool:
-        return self.phase in (s.RUNNING, s.PENDING)
+        return self.phase in (s.RUNNING, s.PENDING, s.HELD)
 
     @property
     def is_unsuccessful(self) -> bool:
@@ -85,7 +86,7 @@ class Step:
     @property
     def is_leaf(self) -> bool:
         """Whether no other step stands below it; attempts are the step itself."""
-        return self.pod.type in (s.POD, s.SKIPPED_NODE) or not self.children
+        return self.pod.type in (*s.EXECUTABLE, s.SKIPPED_NODE) or not self.children
 
     def walk(self) -> Iterator["Step"]:
         """The step and all below it, from top to bottom."""
@@ -110,7 +111,7 @@ class Run:
 
     name: str
     phase: str
-    """Argo's phase, INTERRUPTED or DAMAGED."""
+    """Argo's phase, INTERRUPTED, HELD or DAMAGED."""
     message: str
     started_at: str
     finished_at: str
@@ -161,18 +162,33 @@ def view(workflow: Json, status: Status | None = None, *, is_abandoned: bool = F
     """
     status = status or status_of(workflow)
     arguments = workflow.get("spec", {}).get("arguments") or {}
-    is_lost = is_abandoned and status.phase in (s.PENDING, s.RUNNING)
+    is_held = held.is_held(workflow, status)
+    is_lost = is_abandoned and status.phase in (s.PENDING, s.RUNNING) and not is_held
     is_interrupted = is_lost or status.message == INTERRUPTED
+    paused = held.waiting(workflow, status)
     return Run(
         name=workflow["metadata"]["name"],
-        phase=INTERRUPTED if is_interrupted else status.phase or s.PENDING,
-        message="its runner was killed" if is_lost else "" if is_interrupted else status.message,
+        phase=s.HELD if is_held else INTERRUPTED if is_interrupted else status.phase or s.PENDING,
+        message=_message(status, [node.display_name for node in paused] if is_held else [], is_lost=is_lost),
         started_at=status.started_at or "",
         finished_at=status.finished_at or "",
         parameters={one["name"]: str(one.get("value", "")) for one in arguments.get("parameters") or []},
         # Argo leaves some steps of a run that was stopped as they were, running.
-        steps=_Forest(status, is_abandoned=is_abandoned or status.phase in s.FULFILLED).steps(),
+        steps=_Forest(
+            status,
+            is_abandoned=(is_abandoned and not is_held) or status.phase in s.FULFILLED,
+            held={node.id for node in paused},
+        ).steps(),
     )
+
+
+def _message(status: Status, paused: list[str], *, is_lost: bool) -> str:
+    """What there is to say about the run as a whole; `paused` are the steps that hold it up."""
+    if paused:
+        return f"{', '.join(paused)} {'waits' if len(paused) == 1 else 'wait'} for a person"
+    if is_lost:
+        return "its runner was killed"
+    return "" if status.message == INTERRUPTED else status.message
 
 
 def status_of(workflow: Json) -> Status:
@@ -192,8 +208,9 @@ class _Forest:
     `NAME(0)` and an item of a loop `NAME(0:item)`.
     """
 
-    def __init__(self, status: Status, *, is_abandoned: bool) -> None:
+    def __init__(self, status: Status, *, is_abandoned: bool, held: Collection[str]) -> None:
         self._is_abandoned = is_abandoned
+        self._held = held
         self._nodes = dict(status.nodes)  # a copy: a run that is watched goes on meanwhile
         self._by_name = {node.name: node for node in self._nodes.values()}
         self._contained: dict[str, list[Node]] = defaultdict(list)
@@ -222,6 +239,8 @@ class _Forest:
         return "exit handler" if node.name.endswith(".onExit") else node.template_name or node.display_name
 
     def _phase(self, node: Node, children: Sequence[Step]) -> str:
+        if node.id in self._held and not self._is_abandoned:
+            return s.HELD
         is_lost = self._is_abandoned and not node.is_fulfilled
         if is_lost and node.type == s.RETRY and children:
             return children[-1].phase  # Argo leaves the step running when its attempt ends after the run was stopped
@@ -248,7 +267,7 @@ class _Forest:
         children = tuple(self._step(node) for node in self._contained[key])
         phases = {child.phase for child in children}
         ended = [child.node.finished_at or "" for child in children]
-        worst = (INTERRUPTED, s.ERROR, s.FAILED) if not phases & {s.PENDING, s.RUNNING} else (s.RUNNING,)
+        worst = (INTERRUPTED, s.ERROR, s.FAILED) if not phases & {s.PENDING, s.RUNNING, s.HELD} else (s.RUNNING, s.HELD)
         phase = next((one for one in worst if one in phases), s.RUNNING if s.PENDING in phases else s.SUCCEEDED)
         owner, title = self._loops[key]
         node = Node(

@@ -21,7 +21,7 @@ from argosy.steps import pins, values
 if TYPE_CHECKING:
     from hera.workflows import Workflow, WorkflowTemplate
 
-RegisteredName = Annotated[str, Field(min_length=1, max_length=250, pattern=r"^[^/:\x00-\x1f]+$")]
+RegisteredName = Annotated[str, Field(min_length=1, max_length=250, pattern=r"^[^/:'\"\x00-\x1f]+$")]
 
 
 class Registry(Noun):
@@ -39,6 +39,11 @@ class Registry(Noun):
         description="MLflow server's address, or a database on the registry's volume; left out: what "
         "MLFLOW_TRACKING_URI names in the pod's environment, else such a database",
         examples=["https://mlflow.example.org"],
+    )
+    approval: bool = Field(
+        default=False,
+        description="whether a person lets each model that passed be published, in the Argo UI or by `argosy resume`",
+        examples=[True],
     )
     resources: Resources = Field(
         default=Resources(cpu=1, memory="2Gi"),

@@ -15,6 +15,9 @@ FAILED, ERROR, SKIPPED, OMITTED = "Failed", "Error", "Skipped", "Omitted"
 INTERRUPTED = "Interrupted"
 """The message of a run that its user interrupted; to a reader also the phase of what nobody works on any more."""
 
+HELD = "Held"
+"""To a reader the phase of a step that waits for a person, and of a run in which nothing else goes on."""
+
 DAMAGED = "Damaged"
 """To a reader the phase of a run whose state cannot be read."""
 
@@ -22,7 +25,10 @@ FULFILLED = frozenset((SUCCEEDED, FAILED, ERROR, SKIPPED, OMITTED))
 UNSUCCESSFUL = frozenset((FAILED, ERROR))
 
 POD, STEPS, STEP_GROUP, DAG, TASK_GROUP = "Pod", "Steps", "StepGroup", "DAG", "TaskGroup"
-RETRY, SKIPPED_NODE = "Retry", "Skipped"
+RETRY, SKIPPED_NODE, SUSPEND = "Retry", "Skipped", "Suspend"
+
+EXECUTABLE = frozenset((POD, SUSPEND))
+"""Types of nodes that are made of no others; a run's progress counts them (argo: workflow/progress/updater.go:56)."""
 
 
 def now() -> str:

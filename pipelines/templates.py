@@ -5,22 +5,25 @@ kebab-case. It needs nothing else from the workflow that it stands in. `code` is
 from; None: their image holds it.
 """
 
+import json
 from collections.abc import Sequence
 
-from hera.workflows import Container, models
+from hera.workflows import Container, Suspend, models
 
 from argosy.pipelines import assembly, folders, gang, pods, preparations
 from argosy.pipelines.assembly import DEFAULT_STORAGE, Surroundings
 from argosy.pipelines.calls import Call, Tag, text
 from argosy.pipelines.code import Git
 from argosy.pipelines.dataset import Dataset, dataset_parameter, staging_resources
+from argosy.pipelines.errors import Problem, SpecError
 from argosy.pipelines.folders import CACHE, MODELS, OUTPUT
-from argosy.pipelines.gates import Gate
+from argosy.pipelines.gates import Gate, NotWorseThanChampion
 from argosy.pipelines.placement import Placement, Storage
 from argosy.pipelines.spec import Registry
 from argosy.pipelines.training import Training
 from argosy.pipelines.training_pod import training_pod
-from argosy.steps.contracts import CONTRACTS, REPORT, Step, option
+from argosy.steps.contracts import REPORT, Step, option
+from argosy.steps.gates import Comparison
 
 ANYWHERE = Placement()
 
@@ -86,15 +89,17 @@ def gate(
     image: str,
     storage: Storage = DEFAULT_STORAGE,
     code: Git | None = None,
+    registry: Registry | None = None,
     reports: bool = False,
 ) -> Container:
-    """Judges an exported model; a verdict other than pass ends the pod with an exit code of its own.
+    """Judges an exported model; a verdict that ends the run ends the pod with an exit code of its own.
 
-    Inputs: `dataset-hash`, `dataset-pin`, `revision`, `model`, `model-hash`, and the gate's settings with the noun's
-    values as defaults; with a node's folder as cache, `node`. Outputs: those of `GateOutput`, `record`, and with
-    `reports` the artifact `report`, a page for the Argo UI, which needs an artifact repository in the cluster.
+    `registry` is where a gate that compares finds the champion. Inputs: `dataset-hash`, `dataset-pin`, `revision`,
+    `model`, `model-hash`, and the gate's settings with the noun's values as defaults; with a node's folder as cache,
+    `node`. Outputs: those of `GateOutput`, `record`, and with `reports` the artifact `report`, a page for the Argo UI,
+    which needs an artifact repository in the cluster. Raises SpecError for a comparison without a registry.
     """
-    settings = [field for field in CONTRACTS[gate.step][0].model_fields if field in type(gate).model_fields]
+    compared = _compared(gate, registry) if isinstance(gate, NotWorseThanChampion) else None
     call = Call(
         gate.step,
         fixed={
@@ -104,14 +109,26 @@ def gate(
             "models": MODELS,
             "gpus": gate.resources.gpus,
             "gate": gate.name,
+            **(_place(compared) if compared else {}),
         },
-        defaults={option(field): text(getattr(gate, field)) for field in settings},
+        defaults={option(field): text(value) for field, value in gate.settings().items()},
     )
-    surroundings = Surroundings(mounts=[assembly.model_store(storage).as_read_only()])
+    mounts = [assembly.model_store(storage).as_read_only()]
+    if compared and compared.may_be_on_volume:
+        mounts.append(assembly.registry_volume(storage).as_read_only())
+    surroundings = Surroundings(mounts=mounts, environments=[storage.registry_environment] if compared else [])
     artifacts = [_report()] if reports else []
     return assembly.pod_with_data(
         call, gate.name, image, gate.resources, surroundings, storage=storage, code=code, artifacts=artifacts
     )
+
+
+def pause(name: str, shown: Sequence[str] = ()) -> Suspend:
+    """Waits until a person lets the run go on, in the Argo UI or by `argosy resume`; stopping the run is the no.
+
+    Inputs: what the person is shown, by these names.
+    """
+    return Suspend(name=name, inputs=models.Inputs(parameters=[models.Parameter(name=one) for one in shown]))
 
 
 def publish(
@@ -121,27 +138,33 @@ def publish(
     task: str,
     image: str,
     storage: Storage = DEFAULT_STORAGE,
+    code: Git | None = None,
+    comparisons: Sequence[NotWorseThanChampion] = (),
+    manifest: str = "",
     name: str = Step.PUBLISH,
 ) -> Container:
     """Registers the model with its recipe and moves the alias.
 
-    Inputs: `dataset`, `dataset-hash`, `revision`, `model`, `model-hash`, and the verdict of each gate by the gate's
-    name. Outputs: those of `PublishOutput`, and `record`. The workflow must have parameters: they go into the recipe.
+    `comparisons` are done again where another model has become champion since; for them the pod has the data and the
+    project's code. `manifest` is the one that runs, packed, for the recipe. Inputs: `dataset`, `dataset-hash`,
+    `dataset-pin`, `revision`, `seed`, `machine`, `model`, `model-hash`, and the verdict of each gate by its name;
+    with comparisons the margin of each by its parameter's name, and with a node's folder as cache, `node`. Outputs:
+    those of `PublishOutput`, and `record`. The workflow must have parameters: they go into the recipe.
     """
     call = Call(
         Step.PUBLISH,
         fixed={
             "output": OUTPUT,
-            "registry": registry.name,
-            "alias": registry.alias,
-            "tracking_uri": registry.tracking_uri or "",
-            **({"folder": folders.REGISTRY} if registry.may_be_on_volume else {}),
+            **_place(registry),
             "models": MODELS,
             "run": Tag("{{workflow.name}}"),
             "run_uid": Tag("{{workflow.uid}}"),
             "task": task,
             "image": image,
             "parameters": Tag("{{workflow.parameters.json}}"),
+            "manifest": manifest,
+            "comparisons": {one.name: _comparison(one) for one in comparisons},
+            **({"cache": CACHE} if comparisons else {}),
         },
         keys=gates,
     )
@@ -149,7 +172,35 @@ def publish(
     if registry.may_be_on_volume:
         mounts.append(assembly.registry_volume(storage))
     surroundings = Surroundings(mounts=mounts, environments=[storage.registry_environment])
-    return assembly.pod(call, name, image, registry.resources, surroundings)
+    if not comparisons:
+        return assembly.pod(call, name, image, registry.resources, surroundings)
+    template = assembly.pod_with_data(call, name, image, registry.resources, surroundings, storage=storage, code=code)
+    margins = [models.Parameter(name=one.parameter, default=text(one.margin)) for one in comparisons]
+    assembly.inputs_of(template).extend(margins)
+    return template
+
+
+def _place(registry: Registry) -> dict[str, object]:
+    """Where the registered model is, as steps are told."""
+    return {
+        "registry": registry.name,
+        "alias": registry.alias,
+        "tracking_uri": registry.tracking_uri or "",
+        **({"folder": folders.REGISTRY} if registry.may_be_on_volume else {}),
+    }
+
+
+def _compared(gate: Gate, registry: Registry | None) -> Registry:
+    if registry is None:
+        what = "there is no registry whose champion the model could be compared with"
+        raise SpecError([Problem(f"templates.gate({gate.name})", what, "give registry=Registry(...)")])
+    return registry
+
+
+def _comparison(gate: NotWorseThanChampion) -> Tag:
+    """The settings as JSON, none of which needs to be kept from Argo; the margin is the template's input."""
+    settings = {name: value for name, value in gate.settings().items() if name in Comparison.model_fields}
+    return Tag(json.dumps(settings | {"margin": f"{{{{inputs.parameters.{gate.parameter}}}}}"}))
 
 
 def _report() -> models.Artifact:

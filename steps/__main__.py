@@ -15,6 +15,7 @@ from argosy.steps.contracts import CONTRACTS, ExitCode, Step
 RUNS = {
     Step.CODE: "argosy.steps.code.step",
     Step.RESOLVE: "argosy.steps.stage.resolving",
+    Step.ITEMISE: "argosy.steps.stage.itemising",
     Step.STAGE: "argosy.steps.stage.step",
     Step.ENSURE: "argosy.steps.stage.ensuring",
     Step.TRAIN: "argosy.steps.train.step",

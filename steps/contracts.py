@@ -16,6 +16,7 @@ from argosy.steps.base import Contract, DataInput, Md5, StepInput, StepOutput, c
 from argosy.steps.gates import (
     AccuracyInput,
     ChampionInput,
+    Comparison,
     CustomInput,
     GateOutput,
     LatencyInput,
@@ -124,6 +125,17 @@ class ResolveOutput(StepOutput):
     dataset_pin: Pin = Field(description="description of the data, all that a pod needs to stage it")
     dataset_hash: Md5 = Field(description="hash that names the run's data")
     unverified: str = Field(description="why the remote could not be asked from here; empty: it has the data")
+
+
+class ItemiseInput(StepInput):
+    """The files of pinned data, to be compared with those of other data."""
+
+    project: Path = Field(description="folder of the project, which a remote that is a folder is relative to")
+    dataset_pin: Pin = Field(description="description of the data, as `resolve` gives it")
+
+
+class ItemiseOutput(StepOutput):
+    files: dict[str, str] = Field(description="path in the project -> md5")
 
 
 class CacheInput(StepInput):
@@ -323,6 +335,7 @@ class PublishInput(RegistryInput):
     task: str
     image: str
     seed: str = Field(default="", description="seed of weights, order and augmentation")
+    machine: str = Field(default="", description="machine that trained, as `machine.fingerprint` describes it")
     parameters: str = Field(description="the workflow's parameters, JSON list as Argo writes it")
     manifest: str = Field(
         default="", pattern=r"^[A-Za-z0-9+/=]*$", description="the manifest that ran, as `stored.packed` packs it"
@@ -330,10 +343,13 @@ class PublishInput(RegistryInput):
     verdicts: dict[str, Verdict] = Field(
         min_length=1, description="gate -> its verdict: `--verdicts.GATE=JSON`; all must let the model pass"
     )
-    comparisons: dict[str, ChampionInput] = Field(
+    comparisons: dict[str, Comparison] = Field(
         default_factory=dict,
         description="gate -> how it compares with the champion, to be done again where another model became champion: "
         "`--comparisons.GATE=JSON`",
+    )
+    cache: Path | None = Field(
+        default=None, description="the node's cache, read only, for a comparison that is done again; none: it cannot be"
     )
 
 
@@ -400,6 +416,7 @@ class Step(StrEnum):
 
     CODE = "code"
     RESOLVE = "resolve"
+    ITEMISE = "itemise"
     STAGE = "stage"
     ENSURE = "ensure"
     TRAIN = "train"
@@ -421,6 +438,7 @@ Contracts = tuple[type[StepInput], type[StepOutput]]
 CONTRACTS: dict[Step, Contracts] = {
     Step.CODE: (CodeInput, CodeOutput),
     Step.RESOLVE: (ResolveInput, ResolveOutput),
+    Step.ITEMISE: (ItemiseInput, ItemiseOutput),
     Step.STAGE: (StageInput, StageOutput),
     Step.ENSURE: (EnsureInput, StageOutput),
     Step.TRAIN: (TrainInput, TrainOutput),

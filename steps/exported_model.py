@@ -1,9 +1,15 @@
-"""An exported model in the model store: `model.pt2`, and `model.json` that says how to use it."""
+"""An exported model in the model store.
+
+model.pt2           the program
+model.json          how to use it
+reference.inputs    a few samples, as raw bytes, and
+reference.outputs   what the trained model, not yet exported, made of them
+"""
 
 from pathlib import Path
 from typing import Any
 
-from pydantic import FiniteFloat, ValidationError
+from pydantic import Field, FiniteFloat, ValidationError
 
 from argosy.steps import files
 from argosy.steps.base import Contract
@@ -11,6 +17,17 @@ from argosy.steps.errors import data_error
 
 PROGRAM = "model.pt2"
 CARD = "model.json"
+INPUTS, OUTPUTS = "reference.inputs", "reference.outputs"
+
+
+class Reference(Contract):
+    """What the trained model made of a few samples."""
+
+    samples: int = Field(ge=1)
+    inputs_sha256: str
+    """Of reference.inputs."""
+    outputs_sha256: str
+    """Of reference.outputs."""
 
 
 class ModelCard(Contract):
@@ -29,6 +46,8 @@ class ModelCard(Contract):
     output_dtype: str
     training: dict[str, FiniteFloat]
     """What was measured in training: name -> value."""
+    reference: Reference | None = None
+    """None: the model was exported by an argosy that kept none."""
 
 
 def verified(folder: Path, sha256: str) -> ModelCard:

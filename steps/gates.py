@@ -76,16 +76,21 @@ class Verdict(Contract):
 # ---------------------------------------------------------------------------------------------- inputs
 
 
-class GateInput(DataInput):
+class Judgement(Contract):
+    """How sure a decision must be, and what follows where there is none."""
+
+    confidence: Share = Field(description="confidence of the one-sided bound")
+    inconclusive: Policy = Field(
+        default=Policy.FAIL, description="what follows if the samples cannot tell: fail, hold for a person, or pass"
+    )
+
+
+class GateInput(Judgement, DataInput):
     model: str = Field(description="folder of the exported model, relative to the model store")
     model_hash: str = Field(description="sha256 that the exported model file must have")
     gpus: int = Field(default=0, ge=0, le=1, description="GPU that must be visible and judges; 0 judges on CPU")
     gate: str = Field(min_length=1, description="the gate's name in the pipeline")
     revision: str = Field(default="", description="git commit of the pipeline, for the report")
-    confidence: Share = Field(description="confidence of the one-sided bound")
-    inconclusive: Policy = Field(
-        default=Policy.FAIL, description="what follows if the samples cannot tell: fail, hold for a person, or pass"
-    )
 
 
 Looks = Field(
@@ -96,8 +101,8 @@ Looks = Field(
 )
 
 
-class SampledInput(GateInput):
-    """A gate on the predictions for a split's samples, in an order that only the dataset decides."""
+class Sampling(Contract):
+    """Which of a split's samples are judged by which metric, in an order that only the dataset decides."""
 
     split: Split = Field(default="test", description="split whose samples are judged")
     metric: str = Field(
@@ -112,6 +117,10 @@ class SampledInput(GateInput):
     looks: int = Looks
 
 
+class SampledInput(Sampling, GateInput):
+    """A gate on the predictions for a split's samples."""
+
+
 class AccuracyInput(SampledInput):
     at_least: FiniteFloat = Field(description="the value that the lower bound must reach")
 
@@ -122,12 +131,17 @@ class SlicesInput(SampledInput):
     support: int = Field(default=30, ge=1, description="samples below which a slice is named and not judged")
 
 
-class ChampionInput(SampledInput):
+class Comparison(Sampling, Judgement):
+    """How a model is compared with the champion."""
+
+    margin: FiniteFloat = Field(ge=0, description="how much worse than the champion still counts as not worse")
+
+
+class ChampionInput(Comparison, SampledInput):
     registry: str = Field(pattern=r"^[^/:'\"]+$", description="name of the registered model")
     alias: str = Field(min_length=1, description="alias of the version to compare with")
     tracking_uri: str = Field(default="", description="MLflow tracking URI; empty: as for publishing")
     folder: Path | None = Field(default=None, description="folder that keeps MLflow's files where no server does")
-    margin: FiniteFloat = Field(ge=0, description="how much worse than the champion still counts as not worse")
 
 
 def requests_needed(quantile: float, confidence: float) -> int:

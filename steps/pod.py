@@ -20,11 +20,6 @@ from argosy.steps.gates import Answer, GateOutput
 LAST_WORD_BYTES = 4096  # kubernetes: a container's termination message holds no more
 TERMINATED = 128 + signal.SIGTERM
 INTERRUPTED = 128 + signal.SIGINT
-VERDICTS = {
-    Answer.PASS: ExitCode.OK,
-    Answer.FAIL: ExitCode.GATE_FAILED,
-    Answer.INCONCLUSIVE: ExitCode.GATE_INCONCLUSIVE,
-}
 LIBRARIES = (*(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")), "<")
 OWN_CODE = f"{Path(__file__).parent}{os.sep}"
 NO_RIGHTS_OR_SPACE = {*FULL, *REFUSED}
@@ -46,7 +41,7 @@ def end(step: Callable[[], tuple[StepInput, StepOutput]]) -> int:
     except KeyboardInterrupt as stop:
         last_word(f"stopped by an interrupt {stop}".rstrip())
         return INTERRUPTED
-    except Exception as error:  # noqa: BLE001 - the pod's last word must name whatever it was
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - the pod's last word must name whatever it was
         return _uncaught(error)
     return _verdict(outputs)
 
@@ -118,7 +113,7 @@ def _is_users(frame: traceback.FrameSummary) -> bool:
     return not frame.filename.startswith((OWN_CODE, *LIBRARIES))
 
 
-def _uncaught(error: Exception) -> int:
+def _uncaught(error: BaseException) -> int:
     if found := of_files(error):
         exit_code, words = found
         last_word(words)
@@ -133,7 +128,9 @@ def _verdict(outputs: StepOutput) -> int:
         return ExitCode.OK
     if outputs.answer is not Answer.PASS:
         last_word(outputs.verdict.reason)
-    return VERDICTS[outputs.answer]
+    if outputs.verdict.lets_pass:
+        return ExitCode.OK
+    return ExitCode.GATE_FAILED if outputs.answer is Answer.FAIL else ExitCode.GATE_INCONCLUSIVE
 
 
 def _terminate(_signal: int, _frame: FrameType | None) -> None:

@@ -12,13 +12,20 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from argosy.steps import usercode
+from argosy.steps.arguments import nearest
 from argosy.steps.contracts import ExitCode
-from argosy.steps.errors import StepError
+from argosy.steps.errors import StepError, configuration_error
 from argosy.steps.hyperparameters import Hyperparameters
 
 
 class Task(Protocol):
-    """A classification or any other task whose predictions are right or wrong, sample by sample."""
+    """A classification or any other task whose predictions are right or wrong, sample by sample.
+
+    Two more kinds of methods are for gates, where they name them. `METRIC(outputs, targets) -> Tensor`, of any name:
+    bool or floating point of shape (batch,), a score for each sample, the higher the better; or a scalar, one number
+    for all of them, such as F1. `labels(members) -> Mapping[str, str]`: what a sample belongs to, such as its patient
+    or its hospital, by which gates take samples for one cluster or for one slice.
+    """
 
     @property
     def hyperparameters(self) -> Hyperparameters:
@@ -75,6 +82,47 @@ def correct(task: Task, outputs: Tensor, targets: Tensor) -> Tensor:
     if not isinstance(given, Tensor) or given.dtype != torch.bool or given.shape != targets.shape[:1]:
         raise _wrong(task.correct, _kind(given), f"torch.bool of shape ({len(targets)},)")
     return given
+
+
+def metric(task: Task, name: str, outputs: Tensor, targets: Tensor) -> Tensor:
+    """A metric of these predictions, on the CPU: of shape (batch,), or () for one number of all.
+
+    Raises StepError: CONFIGURATION when the task has no such method, CODE when it gives anything else.
+    """
+    if name == "correct":
+        return correct(task, outputs, targets)
+    method = _method(task, name, f"metric={name} needs")
+    given: object = method(outputs, targets)
+    if not isinstance(given, Tensor) or given.shape not in {(), targets.shape[:1]}:
+        raise _wrong(method, _kind(given), f"bool or floating point of shape ({len(targets)},) or ()")
+    if not (given.is_floating_point() or (given.dtype == torch.bool and given.shape)):
+        raise _wrong(method, _kind(given), f"floating point, or bool of shape ({len(targets)},)")
+    return given.detach().cpu()
+
+
+def label(task: Task, members: Mapping[str, bytes], name: str) -> str:
+    """What a sample belongs to.
+
+    Raises StepError (CONFIGURATION) when the task tells no labels, or not this one, CODE when it is no text.
+    """
+    method = _method(task, "labels", f"the label {name} needs")
+    given = method(members)
+    if not isinstance(given, Mapping):
+        raise _wrong(method, type(given).__name__, "a mapping of label -> text")
+    if name not in given:
+        raise configuration_error(f"{usercode.place(method)} has no label {name}{nearest(name, given)}")
+    if not isinstance(given[name], str):
+        raise _wrong(method, f"{name} of type {type(given[name]).__name__}", "a mapping of label -> text")
+    return cast("str", given[name])
+
+
+def _method(task: Task, name: str, needs: str) -> Callable[..., object]:
+    method: object = getattr(task, name, None)
+    if not callable(method):
+        raise configuration_error(
+            f"{type(task).__name__} has no method {name}, which {needs}{nearest(name, dir(task))}"
+        )
+    return method
 
 
 def _kind(given: object) -> str:

@@ -25,6 +25,14 @@ def timeouts(view: View) -> Iterator[Problem]:
             yield from _misread(f"{where}timeout", quantities.duration, str(timeout))
 
 
+def pauses(view: View) -> Iterator[Problem]:
+    """A pause that ends by itself has a duration (argo: workflow/controller/operator.go:3801)."""
+    for where, template in _templates(view):
+        duration = (template.get("suspend") or {}).get("duration")
+        if not _is_open(duration):
+            yield from _misread(f"{where}suspend.duration", quantities.pause_seconds, str(duration))
+
+
 def deadlines(view: View) -> Iterator[Problem]:
     """Deadlines are one second or more (argo: workflow/validate/validate.go:889)."""
     for where, holder in _holders(view):

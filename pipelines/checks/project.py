@@ -85,24 +85,35 @@ def _conflict(text: str) -> int | None:
 def tasks(view: View, project: Path) -> Iterator[Problem]:
     """Every task's class stands in a module that can be found, and what that imports can be found too."""
     for task in sorted({one for call in training_templates(view) for one in _texts(view, call, "task")}):
-        module, _, attribute = task.partition(":")
-        with importable(project):
-            spec = _found(module)
-        if spec is None or spec.origin is None or not Path(spec.origin).is_file():
-            yield Problem(task, f"there is no module {module}", f"write it into {project}, or install it")
-            continue
-        if not spec.origin.endswith(".py"):
-            continue
-        try:
-            tree = ast.parse(Path(spec.origin).read_bytes(), spec.origin)
-        except SyntaxError as error:
-            yield Problem(f"{spec.origin}:{error.lineno}", f"syntax error: {error.msg}", "correct that line")
-            continue
-        yield from _missing_imports(tree, spec.origin, project)
-        bound = _bound(tree)
-        if attribute not in bound and "*" not in bound:
-            remedy = names.suggestion(attribute, bound, f"write class {attribute} there")
-            yield Problem(task, f"{spec.origin} has no {attribute}", remedy)
+        yield from _import_problems(task, "class", project)
+
+
+def functions(view: View, project: Path) -> Iterator[Problem]:
+    """Every gate of the user's own is a function in a module that can be found, with what that imports."""
+    for function in sorted({one for call in _calls(view, Step.CUSTOM_GATE) for one in _texts(view, call, "function")}):
+        yield from _import_problems(function, "def", project)
+
+
+def _import_problems(text: str, keyword: str, project: Path) -> Iterator[Problem]:
+    """Why an import string, `module:name`, leads to nothing."""
+    module, _, attribute = text.partition(":")
+    with importable(project):
+        spec = _found(module)
+    if spec is None or spec.origin is None or not Path(spec.origin).is_file():
+        yield Problem(text, f"there is no module {module}", f"write it into {project}, or install it")
+        return
+    if not spec.origin.endswith(".py"):
+        return
+    try:
+        tree = ast.parse(Path(spec.origin).read_bytes(), spec.origin)
+    except SyntaxError as error:
+        yield Problem(f"{spec.origin}:{error.lineno}", f"syntax error: {error.msg}", "correct that line")
+        return
+    yield from _missing_imports(tree, spec.origin, project)
+    bound = _bound(tree)
+    if attribute not in bound and "*" not in bound:
+        remedy = names.suggestion(attribute, bound, f"write {keyword} {attribute} there")
+        yield Problem(text, f"{spec.origin} has no {attribute}", remedy)
 
 
 def _calls(view: View, step: Step) -> list[Json]:

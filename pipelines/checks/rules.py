@@ -31,6 +31,7 @@ RULES: tuple[structure.Rule, ...] = (
 PROJECT_RULES: tuple[Callable[[View, Path], Iterator[Problem]], ...] = (
     project.datasets,
     project.tasks,
+    project.functions,
     training.scripts,
     training.graces,
 )

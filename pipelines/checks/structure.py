@@ -20,6 +20,7 @@ RULES: tuple[Rule, ...] = (
     order.cycles,
     order.targets,
     literals.timeouts,
+    literals.pauses,
     literals.deadlines,
     literals.parallelism,
     literals.misplaced_limits,

@@ -3,6 +3,7 @@
 from argosy.pipelines.cluster.errors import ClusterError, LostError
 from argosy.pipelines.cluster.following import is_over, persistent
 from argosy.pipelines.cluster.server import ArgoServer
+from argosy.pipelines.runs import status_of
 
 ASKED_FOR_SECONDS = 60
 
@@ -16,6 +17,20 @@ def stop(server: ArgoServer, name: str) -> None:
         except LostError:  # also Argo's answer for one that is over (workflow/util/util.go: AlreadyShutdownError)
             if not is_over(server.workflow(name)):
                 raise
+
+    persistent(ask, ASKED_FOR_SECONDS)
+
+
+def resume(server: ArgoServer, name: str, node: str) -> None:
+    """End the pause of a node with this identifier well. Raises ClusterError."""
+
+    def ask() -> None:
+        try:
+            server.resume(name, node)
+        except ClusterError:
+            status = status_of(server.workflow(name))
+            if not status.nodes[node].is_fulfilled:
+                raise  # else it goes on: it is an earlier attempt, or another person, that was heard
 
     persistent(ask, ASKED_FOR_SECONDS)
 

@@ -84,6 +84,14 @@ class ArgoServer:
         with reaching(self.connection):
             self._service.retry_workflow(name, WorkflowRetryRequest())
 
+    def resume(self, name: str, node: str = "") -> None:
+        """End a workflow's pauses well, or that of the node with this identifier."""
+        from hera.workflows.models import WorkflowResumeRequest
+
+        request = WorkflowResumeRequest(node_field_selector=f"id={node}") if node else WorkflowResumeRequest()
+        with reaching(self.connection):
+            self._service.resume_workflow(name, request)
+
     def workflow(self, name: str) -> Json:
         """A workflow as it is now, from the archive once it is gone from the cluster.
 

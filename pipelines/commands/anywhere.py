@@ -7,7 +7,7 @@ from argosy.pipelines.commands.logfiles import LogFiles
 from argosy.pipelines.commands.mistake import Mistake
 from argosy.pipelines.manifest import Json
 from argosy.pipelines.runs import Logs, Run, view
-from argosy.pipelines.status import INTERRUPTED, SUCCEEDED
+from argosy.pipelines.status import HELD, INTERRUPTED, SUCCEEDED, SUSPEND
 
 if TYPE_CHECKING:
     from argosy.pipelines.cluster.server import ArgoServer
@@ -81,6 +81,8 @@ class LocalRun:
         from argosy.pipelines.commands.registry import browse
 
         argosy = place.program("argosy")
+        if run.phase == HELD:
+            return _decisions(run, argosy, "")
         if run.is_active:
             return [f"{argosy} logs {run.name} --follow", f"{argosy} stop {run.name}"]
         return _afterwards(run, argosy, "", browse(run))
@@ -145,6 +147,8 @@ class ClusterRun:
 
     def commands(self, run: Run) -> list[str]:
         argosy, cluster = place.program("argosy"), self.option
+        if run.phase == HELD:
+            return _decisions(run, argosy, cluster)
         if run.is_active:
             watch = f"{argosy} watch {run.name}" + (cluster if self.server.connection.profile else "")
             return [watch, f"{argosy} logs {run.name} --follow{cluster}", f"{argosy} stop {run.name}{cluster}"]
@@ -166,10 +170,16 @@ class _NoLines:
         return ""
 
 
+def _decisions(run: Run, argosy: str, cluster: str) -> list[str]:
+    """What a person can say to a run that waits for it: yes or no; no first where a step has failed already."""
+    answers = [f"{argosy} resume {run.name}{cluster}", f"{argosy} stop {run.name}{cluster}"]
+    return answers[::-1] if run.failures() else answers
+
+
 def _afterwards(run: Run, argosy: str, cluster: str, results: list[str]) -> list[str]:
     """What to do with a run that is over; `cluster` ends each command, `results` show what came out."""
     show = f"{argosy} show {run.name}{cluster}"
-    failed = run.failures()
+    failed = [step for step in run.failures() if step.pod.type != SUSPEND]
     if run.phase == SUCCEEDED:
         return [show, *results]
     logs = [f"{argosy} logs {run.name} {failed[0].name}{cluster}"] if failed and run.phase != INTERRUPTED else []

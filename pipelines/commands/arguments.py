@@ -1,5 +1,6 @@
 """What several commands take."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
@@ -21,6 +22,16 @@ THE_ONLY_ONE = ""
 def as_json(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """The option `--json`."""
     return click.option("--json", "as_json", is_flag=True, help=f"Print {what} as JSON.")
+
+
+class Finite(click.FloatRange):
+    """A range of numbers, of which NaN is none, though it lies outside no bound."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 - click's
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is no finite number.", param, ctx)
+        return number
 
 
 def byte_count(_ctx: click.Context, _param: click.Parameter, given: str | None) -> int | None:
@@ -79,3 +90,7 @@ VALUES = click.option(
     "-p", "--parameter", "values", multiple=True, metavar="NAME=VALUE", callback=_values,
     help="Give a workflow parameter a value; may be repeated.",
 )  # fmt: skip
+
+TRACKING_URI = click.option(
+    "--tracking-uri", metavar="URI", help="MLflow; without it MLFLOW_TRACKING_URI, or that of the runs here."
+)

@@ -83,14 +83,14 @@ def _run(name: str, folder: Path | None, *words: str, as_json: bool) -> int:
     from argosy.steps.contracts import ExitCode
 
     # -P: the user's modules in the working directory must not come before the libraries that it imports.
-    command = [sys.executable, "-P", "-m", "argosy.steps.cache", name, f"--cache={folder or _local()}", *words]
+    command = [sys.executable, "-P", "-m", "argosy.steps.cache", name, f"--cache={folder or local()}", *words]
     done = subprocess.run([*command, *["--json"] * as_json], check=False)
     if done.returncode == ExitCode.OK:
         return 0
     return 1 if done.returncode == ExitCode.DATA else Mistake.exit_code
 
 
-def _local() -> Path:
+def local() -> Path:
     """The cache of the project's local runs. Raises Mistake where there is none, or more than one."""
     from argosy.pipelines.commands import place
 

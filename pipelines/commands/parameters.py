@@ -10,6 +10,7 @@ from pydantic.fields import FieldInfo
 from argosy.pipelines.checks.project import dataset_problems
 from argosy.pipelines.dataset import Dataset
 from argosy.pipelines.errors import Problem, SpecError
+from argosy.pipelines.gates import Gate
 from argosy.pipelines.hyperparameters import hyperparameters
 from argosy.pipelines.nouns import problems_of
 from argosy.pipelines.spec import Pipeline
@@ -33,12 +34,26 @@ def refuse_unfit(pipeline: Pipeline, given: Mapping[str, str], project: Path) ->
 
 def _of_nouns(pipeline: Pipeline, given: Mapping[str, str]) -> Iterator[Problem]:
     known = {"dataset": Dataset.model_fields["path"], "seed": Pipeline.model_fields["seed"]}
-    known |= {gate.parameter: type(gate).model_fields[gate.threshold] for gate in pipeline.gates}
+    gates = {gate.parameter: gate for gate in pipeline.gates if gate.parameter in given}
+    known |= {name: type(gate).model_fields[gate.limit] for name, gate in gates.items()}
     fields = {name: info for name, info in known.items() if name in given}
     definitions: dict[str, Any] = {name: (info.annotation, info) for name, info in fields.items()}
     # Not the nouns themselves: they are strict, and a step takes `.9` and `1e-3`.
-    model = create_model("parameters", **definitions)
-    yield from _problems(model, _decoded(fields, given))
+    model, content = create_model("parameters", **definitions), _decoded(fields, given)
+    problems = list(_problems(model, content))
+    yield from problems
+    if not problems:
+        taken = model.model_validate(content)
+        for name, gate in gates.items():
+            yield from _of_gate(gate, name, getattr(taken, name))
+
+
+def _of_gate(gate: Gate, parameter: str, limit: object) -> Iterator[Problem]:
+    """What the noun itself says of another threshold."""
+    try:
+        type(gate)(**{**dict(gate), gate.limit: limit})
+    except SpecError as error:
+        yield from (Problem(f"-p {parameter}", one.what, one.remedy) for one in error.problems)
 
 
 def _of_task(model: BaseModel, given: Mapping[str, str]) -> Iterator[Problem]:

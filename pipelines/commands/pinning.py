@@ -3,9 +3,6 @@
 Whoever submits has git and the repository; a pod that is told what they say needs neither.
 """
 
-import subprocess
-import sys
-import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,9 +16,6 @@ if TYPE_CHECKING:
 
 DATASET = "dataset"
 PIN = "dataset-pin"
-
-QUIET_SECONDS = 1.0
-"""So long it takes before a person at a terminal is told what is waited for."""
 
 NEEDED = "configobj"
 """A package of argosy[steps] without which no DVC file's remote is known."""
@@ -82,44 +76,17 @@ def _require_knowledge(revision: str, project: Path) -> None:
 
 def _resolved(dataset: str, revision: str, project: Path) -> str:
     """The parameter's value. Raises Mistake with the step's own words, UnpinnedError where the step broke."""
+    from argosy.pipelines.commands import stepping
     from argosy.steps import values
-    from argosy.steps.contracts import ExitCode, Step
+    from argosy.steps.contracts import Step
 
-    with tempfile.TemporaryDirectory(prefix="argosy-") as folder:
-        arguments = [f"--{DATASET}={dataset}", f"--revision={revision}"]
-        folders = [f"--project={values.encode(str(project))}", f"--output={values.encode(folder)}"]
-        # -P: the user's modules in the working directory must not come before the libraries that the step imports.
-        command = [sys.executable, "-P", "-m", "argosy.steps", Step.RESOLVE, *arguments, *folders]
-        code, said = _ended(command)
-        if code in (ExitCode.USAGE, ExitCode.DATA, ExitCode.CONFIGURATION):
-            raise Mistake(said.strip())
-        if code != ExitCode.OK:
-            raise UnpinnedError((said.strip() or f"exit code {code}").splitlines()[-1])
-        click.echo(said, err=True, nl=False)
-        pin, unverified = ((Path(folder) / name).read_text(encoding="utf-8") for name in (PIN, "unverified"))
-    if unverified:
-        click.echo(f"whether the remote has the data was not looked at: {values.decode(unverified, str)}", err=True)
-    return pin
-
-
-def _ended(command: list[str]) -> tuple[int, str]:
-    """Exit code and standard error of a process, which does not outlive this one's interest in it."""
-    unread = subprocess.DEVNULL
-    with subprocess.Popen(
-        command, stdin=unread, stdout=unread, stderr=subprocess.PIPE, text=True, errors="replace"
-    ) as process:
-        try:
-            return _waited(process)
-        except BaseException:
-            process.kill()
-            raise
-
-
-def _waited(process: "subprocess.Popen[str]") -> tuple[int, str]:
+    asked = {name: values.decode(text, str) for name, text in ((DATASET, dataset), ("revision", revision))}
     try:
-        _, said = process.communicate(timeout=QUIET_SECONDS)
-    except subprocess.TimeoutExpired:
-        if sys.stderr.isatty():
-            click.echo("looking whether the remote has the data; Ctrl-C ends it", err=True)
-        _, said = process.communicate()
-    return process.returncode, said
+        found = stepping.outputs(
+            Step.RESOLVE, {**asked, "project": str(project)}, "looking whether the remote has the data", is_told=True
+        )
+    except stepping.StepBrokenError as error:
+        raise UnpinnedError(str(error)) from None
+    if unverified := found["unverified"]:
+        click.echo(f"whether the remote has the data was not looked at: {unverified}", err=True)
+    return values.encode(found["dataset_pin"])

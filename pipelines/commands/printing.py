@@ -24,6 +24,8 @@ def print_line(label: str, line: str, *, is_labelled: bool) -> None:
 
 def unstarted(step: Step) -> str:
     """Why a step has no pod; empty if it has, or had, one."""
+    if step.pod.type == s.SUSPEND:
+        return "it has no pod, and prints nothing: it is a pause"
     message = f" ({step.node.message.strip()})" if step.node.message else ""
     if step.phase in (s.SKIPPED, s.OMITTED):
         return f"logs unavailable: it did not run{message}"

@@ -29,21 +29,35 @@ def _here(name: str | None, *, as_json: bool) -> int:
     from argosy.pipelines.commands import place
     from argosy.pipelines.commands.anywhere import LocalRun
     from argosy.pipelines.commands.execution import execute
+    from argosy.pipelines.commands.mistake import Mistake
     from argosy.pipelines.local.runner import LocalRuns
-    from argosy.pipelines.status import SUCCEEDED
+    from argosy.pipelines.status import HELD, SUCCEEDED
 
     def fits(one: "RunFolder") -> bool:
         found = place.opened(one)
-        return not found.is_active and found.phase != SUCCEEDED
+        return not found.is_active and found.phase not in (SUCCEEDED, HELD)
 
     candidates = place.home().runs()
     active = next((one for one in candidates if one.runner() is not None), None)
     if name is None and active and not any(map(fits, candidates)):
         raise place.running(active)
     folder = place.chosen(name, fits, "to retry")
+    if place.opened(folder).phase == HELD:
+        raise Mistake(f"run {folder.name} waits for a person; `{place.program('argosy')} resume {folder.name}` goes on")
+    _refuse_reproduction(folder)
     click.echo(f"retrying {folder.name}", err=as_json)
     runs, here = LocalRuns(place.project()), LocalRun(folder)
     return execute(lambda observer: runs.resume(folder, observer), here, here.workflow(), as_json=as_json)
+
+
+def _refuse_reproduction(folder: "RunFolder") -> None:
+    """The commit's files that it ran are no longer there. Raises Mistake."""
+    from argosy.pipelines.commands.mistake import Mistake
+    from argosy.pipelines.comparison.again import MAKES_AGAIN
+
+    model = (folder.workflow()["metadata"].get("annotations") or {}).get(MAKES_AGAIN)
+    if model:
+        raise Mistake(f"run {folder.name} was to make {model} again; `argosy reproduce {model}` does so anew")
 
 
 def _on_cluster(cluster: str, name: str | None, *, as_json: bool) -> int:

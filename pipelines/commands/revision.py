@@ -22,7 +22,7 @@ def head(project: Path) -> str:
 
     Empty without git or commit.
     """
-    commit = _commit(project, "HEAD")
+    commit = whole("HEAD", project)
     return commit + DIRTY if commit and _git(project, "status", "--porcelain", "--", *COUNTED) else commit
 
 
@@ -35,7 +35,7 @@ def of_files(given: str, project: Path) -> str:
     if given in ("", now):
         return now
     commit = now.removesuffix(DIRTY)
-    named = _commit(project, given)
+    named = whole(given, project)
     if not named:
         raise Mistake(f"parameter 'revision': {project} has no commit {given}; leave the parameter out")
     elsewhere = f"or `git worktree add FOLDER {given}` and run there"
@@ -65,7 +65,7 @@ def of_cluster(given: str, project: Path, *, is_compiled_here: bool) -> str:
             raise Mistake(f"parameter 'revision': {what}; commit them, or `git stash -u`; `argosy run` runs them here")
     if not given:
         return commit
-    named = _commit(project, given) or (given if _WHOLE.fullmatch(given) else "")
+    named = whole(given, project) or (given if _WHOLE.fullmatch(given) else "")
     if not named:
         raise Mistake(f"parameter 'revision': {project} has no commit {given}; give all 40 digits, or fetch it")
     if is_compiled_here and named != commit:
@@ -80,9 +80,9 @@ def of_image(baked: str, commit: str, project: Path) -> str:
 
     A commit that records the image in images.lock can be no other than a later one. Raises Mistake.
     """
-    if not _commit(project, baked):
+    if not whole(baked, project):
         raise Mistake(f"{IMAGES_LOCK}: names an image of commit {baked}, which is not known here; `git fetch` it")
-    if not _commit(project, commit):
+    if not whole(commit, project):
         what = f"{commit} is not known here, and {IMAGES_LOCK} names an image of {baked[:12]}"
         raise Mistake(f"parameter 'revision': {what}; `git fetch` it")
     differing = _git(project, "diff", "--name-only", baked, commit, "--", ":/", f":(exclude){IMAGES_LOCK}").split("\n")
@@ -94,14 +94,25 @@ def of_image(baked: str, commit: str, project: Path) -> str:
     return baked
 
 
+def whole(name: str, project: Path) -> str:
+    """The 40 hexadecimal digits of a commit of this name; empty where there is none."""
+    return _git(project, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+
+
 def is_known(commit: str, project: Path) -> bool:
     """Whether the project's repository here has the commit."""
-    return bool(_commit(project, commit))
+    return bool(whole(commit, project))
 
 
 def is_pushed(commit: str, project: Path) -> bool:
     """Whether a remote has the commit, as far as git knows here."""
     return bool(_git(project, "branch", "--remotes", "--contains", commit))
+
+
+def stat(left: str, right: str, project: Path) -> str:
+    """Which files two commits differ in, a line each; empty where one of them is not known here."""
+    commits = [whole(one, project) for one in (left, right)]  # what a recipe says may be no name of one, but an option
+    return _git(project, "diff", "--stat", *commits, "--", ":/") if all(commits) else ""
 
 
 def branch(project: Path) -> str:
@@ -124,11 +135,6 @@ def author(project: Path) -> str:
 def is_pinned(revision: str) -> bool:
     """Whether a revision says what the project's files held."""
     return bool(revision) and not revision.endswith(DIRTY)
-
-
-def _commit(project: Path, name: str) -> str:
-    """Its 40 hexadecimal digits; empty where there is none."""
-    return _git(project, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
 
 
 def _git(project: Path, *words: str) -> str:

@@ -32,7 +32,10 @@ def run(pipeline: str, values: dict[str, str], again: bool, as_json: bool) -> in
     A pipeline's data is looked up in git and DVC and written into the parameter "dataset-pin", unless that is given.
     Data that no step could stage, since it was never pushed for one, is refused.
 
-    Exit code: 0 the run succeeded, 1 it failed, 2 nothing was started, 3 a gate said no, 130 interrupted.
+    Where a person must decide, the command ends, and `argosy resume` goes on.
+
+    Exit code: 0 the run succeeded, 1 it failed, 2 nothing was started, 3 a gate said no, 4 it waits for a person,
+    130 interrupted.
     """
     from argosy.pipelines.commands import place, source
     from argosy.pipelines.commands.anywhere import LocalRun

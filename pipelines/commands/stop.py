@@ -12,7 +12,8 @@ from argosy.pipelines.commands import arguments
 def stop(run: str | None, cluster: str | None, as_json: bool) -> None:
     """Stop a run and its pods.
 
-    Waits until the pods have ended and the run's exit handler has run. Without RUN it is the newest here that is not
+    Waits until the pods have ended and the run's exit handler has run. To a run that waits for a person it is the no.
+    Without RUN it is the newest here that is not
     over; on a cluster it must be named.
     """
     if cluster is None:

@@ -32,14 +32,23 @@ def watch(run: str | None, cluster: str | None, as_json: bool) -> int:
 
 def watched(run: "ClusterRun", *, as_json: bool) -> int:
     """Follow a run to its end; returns the exit code."""
-    from argosy.pipelines.commands.execution import INTERRUPTED_CODE, execute
+    from argosy.pipelines.commands.execution import INTERRUPTED_CODE, conclude
+    from argosy.pipelines.runs import view
+
+    final = followed(run, is_aside=as_json)
+    return INTERRUPTED_CODE if final is None else conclude(view(run.workflow(), final), run, as_json=as_json)
+
+
+def followed(run: "ClusterRun", *, is_aside: bool) -> "Status | None":
+    """Show how a run goes on, to its end; None: Ctrl-C left it alone."""
+    from argosy.pipelines.commands.execution import shown
 
     try:
-        return execute(lambda observer: _followed(run, observer), run, run.workflow(), as_json=as_json)
+        return shown(lambda observer: _followed(run, observer), run, run.workflow(), is_aside=is_aside)
     except KeyboardInterrupt:
         stop = run.commands(run.view())[-1]
         click.echo(f"run {run.name} goes on; `{stop}` stops it", err=True)
-        return INTERRUPTED_CODE
+        return None
 
 
 def _followed(run: "ClusterRun", observer: "Watcher") -> "Status":

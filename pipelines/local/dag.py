@@ -48,6 +48,8 @@ class DagExecution:
         for name in needed:
             self._finished[name] = asyncio.ensure_future(self._task(name))
         await asyncio.gather(*self._finished.values())
+        if not all(map(self._is_fulfilled, needed)):
+            return  # a person must release one
         self._node.outbound_nodes = [end.id for name in targets for end in self._ends(name)]
         phase = self._phase(targets, needed)
         if phase == s.SUCCEEDED:
@@ -61,6 +63,8 @@ class DagExecution:
     async def _task(self, name: str) -> None:
         for dependency in self._dependencies[name]:
             await asyncio.shield(self._finished[dependency])
+        if not all(map(self._is_fulfilled, self._dependencies[name])):
+            return
         logic = self._logic[name]
         node = self._tree.get(self._name(name))
         if node is None or not node.is_fulfilled:
@@ -103,6 +107,8 @@ class DagExecution:
         for child in expanded:
             self._tree.connect(task_group, self._name(child["name"]))
         nodes = await asyncio.gather(*(self._loop_child(name, child) for child in expanded))
+        if not all(node.is_fulfilled for node in nodes):
+            return task_group
         unsuccessful = [node.phase for node in nodes if node.is_unsuccessful]
         return self._tree.mark(task_group, unsuccessful[-1] if unsuccessful else s.SUCCEEDED)
 
@@ -164,6 +170,10 @@ class DagExecution:
             AnySucceeded=s.SUCCEEDED in phases,
             AllFailed=bool(phases) and set(phases) == {s.FAILED},
         )
+
+    def _is_fulfilled(self, name: str) -> bool:
+        node = self._tree.get(self._name(name))
+        return node is not None and node.is_fulfilled
 
     def _scope(self, names: Collection[str]) -> Scope:
         return layered(Siblings("tasks", names, self._variables), self._engine.variables)

@@ -16,7 +16,7 @@ import msgspec
 
 from argosy.pipelines import status as s
 from argosy.pipelines.expressions.golang import quote
-from argosy.pipelines.local import inputs, progress, retry, tasks
+from argosy.pipelines.local import inputs, pause, progress, retry, tasks
 from argosy.pipelines.local.artifacts import Repository
 from argosy.pipelines.local.dag import DagExecution
 from argosy.pipelines.local.errors import TemplateError
@@ -77,7 +77,7 @@ class Engine:
         self._pods = PodStep(tree, runner, repository, volumes, slots=slots)
 
     async def run(self) -> Status:
-        """Run to the end; returns the final status."""
+        """Run to the end, or until nothing goes on without a person; returns the status."""
         status = self.tree.status
         if status.phase != s.RUNNING:
             status.phase, status.started_at, status.finished_at, status.message = s.RUNNING, s.now(), None, ""
@@ -86,8 +86,11 @@ class Engine:
             self.add_globals(node.outputs)
         with after(self.workflow.spec.active_deadline_seconds, self.interrupt, RUN_DEADLINE):
             phase, message = await self._entrypoint()
-        phase, message = await self._exit_handler(phase, message)
-        status.phase, status.message, status.finished_at = phase, message, s.now()
+            if phase == s.RUNNING and self.interrupt.is_set:  # which the pauses had not seen
+                phase, message = await self._entrypoint()
+        if phase != s.RUNNING:
+            phase, message = await self._exit_handler(phase, message)
+            status.phase, status.message, status.finished_at = phase, message, s.now()
         progress.add_up(status)
         self.tree.save_status()
         return status
@@ -118,7 +121,7 @@ class Engine:
                 exported.artifacts = [*kept, own]
 
     async def execute(self, name: str, template: str, arguments: Arguments, place: Place) -> Node:
-        """Execute a template as the node of this name; returns the node, fulfilled.
+        """Execute a template as the node of this name; returns the node, fulfilled unless a person must release it.
 
         A node that is fulfilled already, by the run that is resumed, is returned as it is. Raises TemplateError.
         """
@@ -234,6 +237,8 @@ class Engine:
                 filled = inputs.substitute(ready, layered(variables, self.variables))
                 last = await self._attempt(attempt, filled, convert(filled, Template), replace(place, flag=flag))
                 attempts.append(last)
+                if not last.is_fulfilled:
+                    return node
                 node.outputs = last.outputs
                 if not last.is_unsuccessful:
                     return self.tree.mark(node, s.SUCCEEDED)
@@ -263,6 +268,9 @@ class Engine:
         known = self.tree.get(name)
         if known and known.is_fulfilled:
             return known
+        if template.suspend is not None:
+            node = known or self._add(name, s.SUSPEND, s.PENDING, template, place)
+            return await pause.wait(node, template.suspend, self.tree, self.interrupt)
         if template.pod:
             node = known or self._add(name, s.POD, s.PENDING, template, place)
             with self.interrupt.stop() as stop:
@@ -270,8 +278,7 @@ class Engine:
             self.add_globals(node.outputs)
             return node
         async with place.limit or AsyncExitStack():
-            kind = s.DAG if template.dag else s.STEPS
-            node = self._running(name, kind, template, place)
+            node = self._running(name, _kind(template), template, place)
             inner = Place(
                 boundary=node,
                 limit=asyncio.Semaphore(template.parallelism) if template.parallelism else None,
@@ -291,9 +298,7 @@ class Engine:
 
     def _wait(self, name: str, template: Template, place: Place, message: str) -> None:
         """A node that waits for a lock is pending and says for which."""
-        kind = s.POD if template.pod else s.DAG if template.dag else s.STEPS
-        if self._strategy(template):
-            kind = s.RETRY
+        kind = s.RETRY if self._strategy(template) else _kind(template)
         self._add(name, kind, s.PENDING, template, place, message=message)
 
     def _add(self, name: str, kind: str, phase: str, template: Template, place: Place, *, message: str = "") -> Node:
@@ -318,3 +323,12 @@ class Engine:
     def _workflow_outputs(self) -> Values:
         self.tree.status.outputs = self.tree.status.outputs or Values()
         return self.tree.status.outputs
+
+
+def _kind(template: Template) -> str:
+    """The type of a template's node."""
+    if template.pod:
+        return s.POD
+    if template.suspend is not None:
+        return s.SUSPEND
+    return s.DAG if template.dag else s.STEPS

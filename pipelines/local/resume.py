@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable
 from argosy.pipelines import status as s
 from argosy.pipelines.status import Node, Status
 
-_LEAVES = (s.POD, s.SKIPPED_NODE)
+_LEAVES = (s.POD, s.SKIPPED_NODE, s.SUSPEND)
 _GROUPS = (s.RETRY, s.STEP_GROUP, s.TASK_GROUP)
 _HANDLER = ".onExit"
 

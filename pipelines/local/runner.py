@@ -12,10 +12,11 @@ from pathlib import Path
 
 import msgspec
 
+from argosy.pipelines import held
 from argosy.pipelines import manifest as m
 from argosy.pipelines import status as s
 from argosy.pipelines.identity import RunError, named, others, run_name, set_values
-from argosy.pipelines.local import orphans, resume
+from argosy.pipelines.local import orphans, pause, resume
 from argosy.pipelines.local.artifacts import Repository
 from argosy.pipelines.local.engine import RETRY_DEADLINE, RUN_DEADLINE, Engine
 from argosy.pipelines.local.podstep import Volumes
@@ -53,8 +54,9 @@ class Submission:
 class LocalRuns:
     """All runs of one project."""
 
-    def __init__(self, project: Path) -> None:
-        self._project = project
+    def __init__(self, project: Path, code: Path | None = None) -> None:
+        """`code`: the project's files at another commit, which the runs use in place of its own."""
+        self._code = code or project
         self.home = Home(project / ".argosy")
 
     def prepare(self, text: str, parameters: Mapping[str, str], *, again: bool = False) -> Submission:
@@ -103,6 +105,15 @@ class LocalRuns:
             folder.fold(document, status)
             return self._run(folder, document, status, observer)
 
+    def release(self, folder: RunFolder, step: str | None, observer: Observer) -> Status:
+        """Go on with a run that waits for a person, in the step of this name or in all that wait. Raises RunError."""
+        with _held(folder):
+            document = folder.workflow()
+            status = msgspec.convert(document.pop("status"), Status)
+            pause.release(held.chosen(document, status, step))
+            folder.fold(document, status)
+            return self._run(folder, document, status, observer)
+
     def stop(self, folder: RunFolder) -> Status:
         """Stop a run and wait until it has stopped; its exit handler runs. Raises RunError if it has ended already."""
         if runner := folder.runner():
@@ -112,6 +123,8 @@ class LocalRuns:
         with _held(folder):
             document = folder.workflow()
             status = msgspec.convert(document.pop("status"), Status)
+            if runner is None and held.is_held(document, status):
+                return self._run(folder, document, status, lambda _: None, stopped=STOPPED)
             if runner is None and status.phase in (s.PENDING, s.RUNNING):
                 orphans.kill_run(document["metadata"]["uid"])
                 _close(status, STOPPED)
@@ -120,7 +133,10 @@ class LocalRuns:
                 raise RunError(f"run {folder.name} has ended already: {status.phase}")
             return status
 
-    def _run(self, folder: RunFolder, document: Json, status: Status, observer: Observer) -> Status:
+    def _run(
+        self, folder: RunFolder, document: Json, status: Status, observer: Observer, *, stopped: str = ""
+    ) -> Status:
+        """Run on from the status; `stopped` says why it only ends what is left, and runs the exit handler."""
         journal = _ObservedJournal(folder.journal(), status, observer)
         tree = Tree(folder.name, status, journal)
         workflow = m.view(document)
@@ -132,6 +148,8 @@ class LocalRuns:
             repository=Repository(folder.artifacts, folder.name),
             volumes=Volumes(self.home, folder, workflow.spec),
         )
+        if stopped:
+            engine.interrupt.set(stopped)
         try:
             final = asyncio.run(_supervise(engine, tree, folder))
         finally:
@@ -141,7 +159,7 @@ class LocalRuns:
         return final
 
     def _machine(self, uid: str) -> Machine:
-        return Machine.of(uid, {PROJECT: self._project})
+        return Machine.of(uid, {PROJECT: self._code})
 
 
 class _ObservedJournal:

@@ -43,6 +43,8 @@ class StepsExecution:
                 await self._run_group(group, steps)
             ends = [self._tree.outbound(self._tree.status.nodes[child]) for child in group.children]
             self._node.outbound_nodes = [end.id for step in ends for end in step]
+            if not group.is_fulfilled:
+                return  # a person must release one of its steps
             if group.is_unsuccessful:
                 self._tree.mark(self._node, s.FAILED, group.message)  # never Error: steps.go:120
                 return
@@ -120,6 +122,8 @@ class StepsExecution:
 
     def _judge(self, group: Node, ended: list[tuple[Json, Node]]) -> None:
         """The group's phase from its children's (steps.go:355)."""
+        if not all(node.is_fulfilled for _, node in ended):
+            return
         for step, node in ended:
             if node.is_unsuccessful and not self._typed(step).continue_on.allows(node.phase):
                 self._tree.mark(group, s.FAILED, f"child '{node.id}' failed")

@@ -117,9 +117,9 @@ def _incomplete(spec: m.Spec) -> Iterator[str]:
     for template in spec.templates:
         if not TEMPLATE_NAME.fullmatch(template.name):
             yield f"template {template.name!r}: no name that Argo takes: letters, digits and - only"
-        kinds = [template.container, template.script, template.dag, template.steps]
+        kinds = [template.container, template.script, template.dag, template.steps, template.suspend]
         if sum(kind is not None for kind in kinds) != 1:
-            yield f"template {template.name!r}: a container, a script, a dag or steps is expected, exactly one"
+            yield f"template {template.name!r}: a container, a script, a dag, steps or suspend is expected, exactly one"
 
 
 def _left_out(spec: m.Spec) -> Iterator[str]:
@@ -140,6 +140,8 @@ def _containers(template: m.Template) -> list[m.Container]:
 def _template(template: m.Template, where: str, machine: Machine) -> Iterator[str]:
     for hook in (name for task in _tasks(template) for name in task.hooks if name != "exit"):
         yield f"{where}: hook {hook!r}: only exit hooks can be run on one machine"
+    if template.suspend and template.timeout:
+        yield f"{where}.timeout: a pause with a limit cannot be had on one machine; give it a duration in its place"
     for volume in template.volumes:
         yield from _volume(volume, where)
     for container in _containers(template):

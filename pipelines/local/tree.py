@@ -54,7 +54,7 @@ class Tree:
             finished_at=s.now() if phase in s.FULFILLED else None,
             inputs=inputs,
             node_flag=flag,
-            progress="0/1" if kind == s.POD else "",
+            progress="0/1" if kind in s.EXECUTABLE else "",
         )
         self.status.nodes[node.id] = node
         self._by_name[name] = node
@@ -86,7 +86,7 @@ class Tree:
 
     def outbound(self, node: Node) -> list[Node]:
         """The nodes from which edges leave a finished node (workflow/controller/operator.go: getOutboundNodes)."""
-        if node.type in (s.POD, s.SKIPPED_NODE):
+        if node.type in (s.POD, s.SKIPPED_NODE, s.SUSPEND):
             return [node]
         if node.type == s.RETRY and node.children:
             return [self.status.nodes[node.children[-1]]]

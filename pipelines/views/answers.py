@@ -45,6 +45,8 @@ def found(run: Run, wanted: str) -> dict[str, dict[str, Any]]:
 def note(step: Step) -> str:
     """What there is to say about a step in one line: what went wrong, or what came out."""
     outputs = step.outputs
+    if step.node.type == s.SUSPEND:
+        return "waits for a person" if step.phase == s.HELD else one_line(step.node.message)
     if kind(outputs) == "gate" and outputs.get("summary"):
         return _text(outputs["summary"])
     own = step.node.message  # of a retried step that failed: `No more retries left`, which is no cause
@@ -68,11 +70,16 @@ def _training(outputs: Outputs) -> str:
     return ", ".join(
         [
             amount(int(outputs["steps"]), "step") + (f" (resumed at step {resumed:,})" if resumed else ""),
-            f"loss {float(outputs['loss']):.4g}",
-            f"validation accuracy {float(outputs['validation-accuracy']):.4g}",
-            f"{float(outputs['samples-per-second']):,.0f} samples/s",
+            *_known(outputs, "loss", "loss {:.4g}"),
+            *_known(outputs, "validation-accuracy", "validation accuracy {:.4g}"),
+            *_known(outputs, "samples-per-second", "{:,.0f} samples/s"),
         ]
     )
+
+
+def _known(outputs: Outputs, name: str, form: str) -> list[str]:
+    """Nothing of what a script has not said."""
+    return [] if outputs[name] == "null" else [form.format(float(outputs[name]))]
 
 
 def _model(outputs: Outputs) -> str:

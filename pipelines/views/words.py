@@ -21,6 +21,7 @@ SIGNS = {
     s.ERROR: ("✖", "errored", "red"),
     s.SKIPPED: ("↷", "skipped", "bright_black"),
     s.OMITTED: ("·", "not run", "bright_black"),
+    s.HELD: ("⏸", "held", "yellow"),
     DAMAGED: ("✖", "damaged", "red"),
     INTERRUPTED: ("■", "interrupted", "yellow"),
 }

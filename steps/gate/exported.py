@@ -1,6 +1,7 @@
 """The exported model under judgement, as its server will load it."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 from torch import Tensor, nn
@@ -27,12 +28,16 @@ class Exported:
 
 def load(inputs: GateInput) -> Exported:
     """Raises StepError (DATA) unless the model in the store is the one with this hash, and can be loaded."""
-    folder = inputs.models / inputs.model
-    card = exported_model.verified(folder, inputs.model_hash)
-    chosen = device(inputs.gpus)
+    return loaded(inputs.models / inputs.model, inputs.model_hash, inputs.task, inputs.gpus)
+
+
+def loaded(folder: Path, model_hash: str, task_name: str, gpus: int) -> Exported:
+    """The exported model in any folder. Raises StepError as `load` does."""
+    card = exported_model.verified(folder, model_hash)
+    chosen = device(gpus)
     path = folder / exported_model.PROGRAM
     try:
         program = serving.load_program(path, chosen.name)
     except Exception as error:
         raise data_error(f"{path}: torch cannot load it: {error}") from error
-    return Exported(program, chosen, task.made(inputs.task, card.hyperparameters))
+    return Exported(program, chosen, task.made(task_name, card.hyperparameters))

@@ -8,17 +8,22 @@ from html import escape
 
 from argosy.steps import files
 from argosy.steps.contracts import REPORT
+from argosy.steps.gate import section
 from argosy.steps.gate.verdict import Measurement
-from argosy.steps.gates import Answer, GateInput, Verdict
+from argosy.steps.gates import Answer, GateInput, Policy, Verdict
 
 WIDTH, HEIGHT, MARGIN = 640, 110, 40
 AXIS = 70
 """Where the axis lies, from the top."""
 
-COLOURS = {Answer.PASS: "#1a7f37", Answer.FAIL: "#c62828", Answer.INCONCLUSIVE: "#9a6700"}
+FOLLOWS = {
+    Policy.FAIL: "the model does not pass",
+    Policy.HOLD: "the run waits for a person, who resumes or stops it",
+    Policy.PASS: "the model passes",
+}
 STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:44rem;margin:2rem auto;padding:0 1rem;color:#1f2328;"
-    "background:#fff;overflow-wrap:anywhere}h1{font-size:1.4rem}"
+    "background:#fff;overflow-wrap:anywhere}h1{font-size:1.4rem}h2{font-size:1.1rem}"
     "td,th{padding:.2rem 1rem .2rem 0;text-align:left;vertical-align:top}"
     "th{font-weight:600;white-space:nowrap}svg{width:100%;height:auto}svg text{font-size:13px}"
 )
@@ -31,31 +36,41 @@ def write(inputs: GateInput, measured: Measurement, verdict: Verdict) -> None:
 
 def page(inputs: GateInput, measured: Measurement, verdict: Verdict) -> str:
     """The report as HTML."""
-    colour = COLOURS[verdict.answer]
+    colour = section.COLOURS[verdict.answer]
     rows = "".join(f"<tr><th>{escape(name)}<td>{escape(text)}" for name, text in _rows(inputs, measured, verdict))
     title = f"{verdict.gate}: {verdict.answer}"
     return (
         f'<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>{escape(title)}</title><style>{STYLE}</style>'
         f'<h1 style="color:{colour}">{escape(title)}</h1><p>{escape(verdict.reason)}</p>'
-        f"{_axis(measured, verdict, colour)}<table>{rows}</table></html>\n"
+        f"{_axis(measured, verdict, colour)}<table>{rows}</table>{_sections(measured)}</html>\n"
     )
 
 
+def _sections(measured: Measurement) -> str:
+    return "".join(f"<h2>{escape(one.title)}</h2>{one.html}" for one in measured.sections)
+
+
 def _rows(inputs: GateInput, measured: Measurement, verdict: Verdict) -> list[tuple[str, str]]:
-    return [
+    rows = [
         ("metric", verdict.metric),
         ("threshold", measured.text(verdict.threshold)),
         ("measured", measured.text(measured.estimate)),
         ("bounds", f"{measured.text(measured.lower)} to {measured.text(measured.upper)}"),
         ("confidence", f"{100 * verdict.confidence:g} % on each side"),
+        ("method", verdict.method),
         ("samples", f"{verdict.samples:,}"),
+        ("looks", f"{verdict.looks} of {measured.planned}, which share the error" if measured.planned > 1 else ""),
         ("how", measured.conditions),
+        ("champion", "" if verdict.champion is None else f"version {verdict.champion}"),
+        ("what follows", FOLLOWS[verdict.inconclusive] if verdict.answer is Answer.INCONCLUSIVE else ""),
         ("task", inputs.task),
         ("model", inputs.model),
         ("model sha256", inputs.model_hash),
         ("dataset md5", inputs.dataset_hash),
         ("revision", inputs.revision or "the project's files as they were"),
+        ("machine", verdict.machine),
     ]
+    return [(name, text) for name, text in rows if text]
 
 
 def _axis(measured: Measurement, verdict: Verdict, colour: str) -> str:

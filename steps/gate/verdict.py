@@ -8,7 +8,9 @@ pessimistic one, whose margin says how much is lacking.
 import math
 from dataclasses import dataclass
 
-from argosy.steps.gates import Answer, GateInput, Verdict
+from argosy.steps import machine
+from argosy.steps.gate.section import Section
+from argosy.steps.gates import MOST_PARTS, Answer, GateInput, Part, Verdict
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,18 @@ class Measurement:
     """How it was measured: the end of the verdict's sentence."""
     advice: str = ""
     """What would decide an inconclusive measurement."""
+    method: str = ""
+    """How the bounds were found."""
+    looks: int = 1
+    """How many looks at the samples were taken."""
+    planned: int = 1
+    """How many might have been: they share the error."""
+    champion: int | None = None
+    """Version that the model was compared with."""
+    parts: tuple[Part, ...] = ()
+    """Decisions that this one is made of, the worst first."""
+    sections: tuple[Section, ...] = ()
+    """What the report shows besides."""
 
     @property
     def is_finite(self) -> bool:
@@ -68,14 +82,15 @@ class Measurement:
 def judge(inputs: GateInput, measured: Measurement, threshold: float, direction: Direction) -> Verdict:
     """The verdict on a measurement. What is not finite fails: it is no number to compare."""
     if measured.is_finite:
-        answer, bound = _decide(measured, threshold, direction)
-        reason = _reason(measured, answer, threshold, direction, inputs.confidence)
+        decided, bound = _decide(measured, threshold, direction)
+        reason = _reason(measured, decided, threshold, direction, inputs.confidence)
     else:
-        answer, bound = Answer.FAIL, None
+        decided, bound = Answer.FAIL, None
         reason = f"{measured.metric} is not finite, {measured.conditions}"
     return Verdict(
         gate=inputs.gate,
-        answer=answer,
+        answer=decided,
+        inconclusive=inputs.inconclusive,
         metric=f"{measured.metric} {measured.unit}".rstrip(),
         estimate=measured.estimate if math.isfinite(measured.estimate) else None,
         bound=bound,
@@ -83,8 +98,19 @@ def judge(inputs: GateInput, measured: Measurement, threshold: float, direction:
         margin=None if bound is None else direction.sign * (bound - threshold),
         confidence=inputs.confidence,
         samples=measured.samples,
+        method=measured.method,
+        looks=measured.looks,
+        champion=measured.champion,
+        parts=measured.parts[:MOST_PARTS],
+        dataset_hash=inputs.dataset_hash,
+        machine=machine.fingerprint(),
         reason=reason,
     )
+
+
+def answer(measured: Measurement, threshold: float, direction: Direction) -> Answer:
+    """What a measurement says of a threshold."""
+    return _decide(measured, threshold, direction)[0] if measured.is_finite else Answer.FAIL
 
 
 def _decide(measured: Measurement, threshold: float, direction: Direction) -> tuple[Answer, float | None]:
@@ -97,7 +123,7 @@ def _decide(measured: Measurement, threshold: float, direction: Direction) -> tu
 
 
 def _reason(m: Measurement, answer: Answer, threshold: float, direction: Direction, confidence: float) -> str:
-    at, advice = f"at {100 * confidence:g} %", ""
+    at, advice = f"at {100 * confidence:g} %{f' over {m.planned} looks' if m.planned > 1 else ''}", ""
     if answer is Answer.INCONCLUSIVE:
         bounds, advice = f" (bounds {m.text(m.lower)} and {m.text(m.upper)} {at})", f"; {m.advice}"
     elif m.is_exact:

@@ -36,6 +36,8 @@ ADDRESS = re.compile(
 )
 """A server or a database file; in any other address a password could stand where `without_credentials` overlooks it."""
 TEMPORARY = {"TEMPORARILY_UNAVAILABLE", "REQUEST_LIMIT_EXCEEDED", "DEADLINE_EXCEEDED", "ABORTED"}
+RACED = ("IntegrityError", "UniqueViolation")
+"""What a database says to the later of two that write one new tag or alias at once: done again, it changes that one."""
 
 
 def without_credentials(text: str) -> str:
@@ -74,17 +76,18 @@ def connected(tracking_uri: str) -> Iterator["MlflowClient"]:
 def _errors_in_one_line(tracking_uri: str) -> Iterator[None]:
     from mlflow.exceptions import MlflowException
     from requests import RequestException
-    from sqlalchemy.exc import DBAPIError, OperationalError
+    from sqlalchemy.exc import DBAPIError
 
     try:
         yield
     except DBAPIError as error:
         raise _database_said(tracking_uri, error) from error
     except MlflowException as error:
-        if isinstance(error.__context__, OperationalError):  # mlflow/store/db/utils.py, make_managed_session
+        if isinstance(error.__context__, DBAPIError):  # mlflow/store/db/utils.py, make_managed_session
             raise _database_said(tracking_uri, error.__context__) from error
         # Without a code of its own an error counts as INTERNAL_ERROR: with a server, that is one it did not explain.
-        temporary = error.error_code in TEMPORARY or (is_server(tracking_uri) and error.error_code == "INTERNAL_ERROR")
+        unexplained = is_server(tracking_uri) and error.error_code == "INTERNAL_ERROR"
+        temporary = unexplained or error.error_code in TEMPORARY or any(word in error.message for word in RACED)
         raise _said(tracking_uri, error.message, temporary=temporary) from error
     except RequestException as error:
         refused = error.response is not None and error.response.status_code < 500
@@ -93,12 +96,12 @@ def _errors_in_one_line(tracking_uri: str) -> Iterator[None]:
 
 def _database_said(tracking_uri: str, error: "DBAPIError") -> StepError:
     """What the database itself said, without SQLAlchemy's page of SQL around it."""
-    from sqlalchemy.exc import OperationalError
+    from sqlalchemy.exc import IntegrityError, OperationalError
 
     if getattr(error.orig, "sqlite_errorname", "").startswith(NO_RIGHTS_OR_SPACE):
         shown = without_credentials(f"{tracking_uri}: {error.orig}")
         return configuration_error(f"{shown}; make room, or give the right to write there")
-    return _said(tracking_uri, str(error.orig), temporary=isinstance(error, OperationalError))
+    return _said(tracking_uri, str(error.orig), temporary=isinstance(error, OperationalError | IntegrityError))
 
 
 def _said(tracking_uri: str, message: str, *, temporary: bool) -> StepError:

@@ -1,20 +1,26 @@
-"""What a registered model says of its making, in the words of MLflow: parameters, metrics and tags."""
+"""What a registered model says of its making: files beside the model, and MLflow's parameters, metrics and tags."""
 
+import json
 from dataclasses import dataclass
+from importlib.metadata import distributions
+from pathlib import Path
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from argosy.steps import values
-from argosy.steps.contracts import ExitCode, PublishInput, Step
-from argosy.steps.errors import StepError
+from argosy.steps import stored, values
+from argosy.steps.contracts import ExitCode, PublishInput, Recipe, Step
+from argosy.steps.errors import StepError, data_error
 from argosy.steps.exported_model import ModelCard
+from argosy.steps.gates import Verdict
+from argosy.steps.publish import tags
 
-RUN_UID = "argosy.run_uid"
-"""The tag under which a run's version is found again: what makes publishing happen once."""
-RUN = "argosy.run"
-"""The tag of the run's name, under which its training's metrics are found."""
+FOLDER = "recipe"
+"""Folder of the recipe's files, beside the model's."""
+RECIPE = "recipe.json"
+"""All of the recipe but what is in files of its own, and the version's number, which comes after the files."""
+MANIFEST = "manifest.yaml"
+VERDICTS = "verdicts"
 LONGEST_PARAMETER = 6000  # mlflow/utils/validation.py, MAX_PARAM_VAL_LENGTH
-LONGEST_TAG = 8000  # the same, MAX_TAG_VAL_LENGTH
 
 
 class Parameter(BaseModel):
@@ -28,7 +34,9 @@ PARAMETERS = TypeAdapter(list[Parameter])
 
 
 @dataclass(frozen=True)
-class Recipe:
+class Entries:
+    """The recipe in the words of MLflow."""
+
     parameters: dict[str, str]
     texts: dict[str, str]
     """File -> text, of the parameters that are too long for MLflow."""
@@ -37,15 +45,77 @@ class Recipe:
 
 
 def recipe(inputs: PublishInput, card: ModelCard) -> Recipe:
-    """Raises StepError (USAGE) when the workflow's parameters are not the list that Argo writes."""
-    given = _parameters(inputs.parameters)
-    long = {name: f"parameters/{name}.txt" for name, value in given.items() if len(value) > LONGEST_PARAMETER}
+    """The recipe of a version that has no number yet: 0.
+
+    Raises StepError (USAGE) when the workflow's parameters are not the list that Argo writes, or the manifest is not
+    packed.
+    """
     return Recipe(
+        registered_model=inputs.registry,
+        version=0,
+        run=inputs.run,
+        run_uid=inputs.run_uid,
+        task=inputs.task,
+        revision=inputs.revision,
+        dataset=inputs.dataset,
+        dataset_hash=inputs.dataset_hash,
+        dataset_pin=inputs.dataset_pin,
+        image=inputs.image,
+        parameters=_parameters(inputs.parameters),
+        model_hash=inputs.model_hash,
+        training=card.training,
+        verdicts=inputs.verdicts,
+        machine=inputs.machine,
+        packages=_packages(),
+        manifest=_manifest(inputs.manifest),
+    )
+
+
+def _packages() -> dict[str, str]:
+    """An installation that was interrupted leaves a package without a name."""
+    named = {one.name: one.version for one in distributions() if one.name}
+    return {name: named[name] for name in sorted(named, key=str.lower)}
+
+
+def entries(made: Recipe, inputs: PublishInput) -> Entries:
+    """What MLflow shows of a recipe."""
+    given = made.parameters
+    long = {name: f"parameters/{name}.txt" for name, value in given.items() if len(value) > LONGEST_PARAMETER}
+    return Entries(
         parameters=given | {name: f"{len(given[name])} characters, in {file}" for name, file in long.items()},
         texts={file: given[name] for name, file in long.items()},
-        metrics=_metrics(inputs, card),
-        tags=_tags(inputs),
+        metrics=_metrics(made),
+        tags=_tags(made, inputs),
     )
+
+
+def write(made: Recipe, folder: Path) -> None:
+    """Puts the recipe's files into a new folder."""
+    verdicts = folder / VERDICTS
+    verdicts.mkdir(parents=True)
+    for gate, verdict in made.verdicts.items():
+        (verdicts / f"{gate}.json").write_text(verdict.model_dump_json(indent=2) + "\n", encoding="utf-8")
+    if made.manifest:
+        (folder / MANIFEST).write_text(made.manifest, encoding="utf-8", newline="")
+    elsewhere = {"version", "verdicts", "manifest"}
+    (folder / RECIPE).write_text(made.model_dump_json(exclude=elsewhere, indent=2) + "\n", encoding="utf-8")
+
+
+def read(folder: Path, version: int) -> Recipe:
+    """The recipe of this version in a folder that `write` has filled. Raises StepError (DATA) for any other."""
+    try:
+        verdicts = {
+            path.stem: Verdict.model_validate_json(path.read_bytes()) for path in (folder / VERDICTS).glob("*.json")
+        }
+        manifest = folder / MANIFEST
+        fields = {
+            "version": version,
+            "verdicts": verdicts,
+            "manifest": manifest.read_bytes().decode() if manifest.exists() else "",
+        }
+        return Recipe.model_validate(json.loads((folder / RECIPE).read_bytes()) | fields)
+    except (OSError, ValueError) as error:  # a ValidationError and a JSONDecodeError are ValueErrors
+        raise data_error(f"{FOLDER}/{RECIPE}: is no recipe: {' '.join(str(error).split())}") from None
 
 
 def _parameters(text: str) -> dict[str, str]:
@@ -56,26 +126,36 @@ def _parameters(text: str) -> dict[str, str]:
         raise StepError(ExitCode.USAGE, f"--parameters: is not the list that Argo writes: {fault}") from None
 
 
-def _metrics(inputs: PublishInput, card: ModelCard) -> dict[str, float]:
-    training = {f"{Step.TRAIN}.{name}": value for name, value in card.training.items()}
+def _manifest(word: str) -> str:
+    try:
+        return stored.unpacked(word) if word else ""
+    except ValueError as error:
+        raise StepError(ExitCode.USAGE, f"--manifest: {error}") from None
+
+
+def _metrics(made: Recipe) -> dict[str, float]:
+    training = {f"{Step.TRAIN}.{name}": value for name, value in made.training.items()}
     return training | {
         f"{gate}.{field}": value
-        for gate, verdict in inputs.verdicts.items()
+        for gate, verdict in made.verdicts.items()
         for field in ("estimate", "bound", "threshold", "margin")
         if (value := getattr(verdict, field)) is not None
     }
 
 
-def _tags(inputs: PublishInput) -> dict[str, str]:
-    tags = {
-        RUN_UID: inputs.run_uid,
-        RUN: inputs.run,
-        "argosy.revision": inputs.revision,
-        "argosy.dataset": inputs.dataset,
-        "argosy.dataset_hash": inputs.dataset_hash,
-        "argosy.task": inputs.task,
-        "argosy.image": inputs.image,
-        "argosy.model_sha256": inputs.model_hash,
+def _tags(made: Recipe, inputs: PublishInput) -> dict[str, str]:
+    named = {
+        tags.RUN_UID: made.run_uid,
+        tags.RUN: made.run,
+        tags.ALIAS: inputs.alias,
+        "argosy.revision": made.revision,
+        "argosy.dataset": made.dataset,
+        "argosy.dataset_hash": made.dataset_hash,
+        "argosy.task": made.task,
+        "argosy.image": made.image,
+        "argosy.seed": inputs.seed,
+        "argosy.machine": made.machine,
+        tags.MODEL_HASH: made.model_hash,
     }
-    tags |= {f"argosy.gate.{gate}": verdict.reason[:LONGEST_TAG] for gate, verdict in inputs.verdicts.items()}
-    return {name: value for name, value in tags.items() if value}
+    named |= {f"{tags.GATE}{gate}": verdict.reason for gate, verdict in made.verdicts.items()}
+    return {name: value[: tags.LONGEST] for name, value in named.items() if value}

@@ -1,89 +1,89 @@
 """The publish step: one version of the registered model for each run, then the alias."""
 
-import os
-import tempfile
 import time
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from argosy.steps import exported_model
 from argosy.steps.contracts import ExitCode, PublishInput, PublishOutput
-from argosy.steps.errors import StepError, configuration_error
+from argosy.steps.errors import StepError
 from argosy.steps.exported_model import ModelCard
-from argosy.steps.gates import Answer
-from argosy.steps.publish.client import ADDRESS, connected, is_server, without_credentials
-from argosy.steps.publish.database import SQLITE
-from argosy.steps.publish.package import package
-from argosy.steps.publish.recipe import recipe
-from argosy.steps.publish.registry import Registry
+from argosy.steps.publish import alias, logged, place, runs, turn
+from argosy.steps.publish.client import connected, without_credentials
+from argosy.steps.publish.recipe import entries, recipe
+from argosy.steps.publish.tags import LEASE
+from argosy.steps.publish.versions import Version, Versions
 
-TRACKING_URI = "MLFLOW_TRACKING_URI"
-"""MLflow's own environment variable (mlflow/environment_variables.py)."""
-DATABASE = "mlflow.db"
-ARTIFACTS = "artifacts"
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
 
 
 def run(inputs: PublishInput) -> PublishOutput:
-    """Killed at any instant and run again, it leaves one version, and the alias on it.
+    """Killed at any instant and run again, it leaves one version, and the alias decided in the versions' order.
 
-    Raises StepError: USAGE for a verdict that is no pass, DATA for a model that is missing or has changed, TEMPORARY
-    when MLflow does not answer, CONFIGURATION when it refuses.
+    A request that a server does long after its caller has gone may still make a second version: it never gets the
+    alias, and the next publish to this registered model removes it.
+
+    Raises StepError: USAGE for a verdict that lets nothing pass, DATA for a model that is missing or has changed,
+    TEMPORARY when MLflow does not answer, CONFIGURATION when it refuses; and as comparing with the champion does.
     """
     started = time.monotonic()
     _check_verdicts(inputs)
     card = exported_model.verified(inputs.models / inputs.model, inputs.model_hash)
-    tracking_uri = _tracking_uri(inputs)
+    tracking_uri = place.tracking_uri(inputs)
     with connected(tracking_uri) as client:
-        registry = Registry(client, inputs.registry)
-        found = registry.version_of(inputs.run_uid)
-        version = _register(registry, inputs, card, tracking_uri) if found is None else found
-        holder = registry.point(inputs.alias, version)
+        versions = Versions(client, inputs.registry)
+        experiment = runs.experiment_id(client, inputs.registry, place.artifacts(inputs, tracking_uri))
+        found = versions.of(inputs.run_uid)
+        version = found or _registered(client, experiment, versions, inputs, card)
+        logged.remove_others(client, experiment, inputs.run_uid, version.location)
+        runs.end_others(client, experiment, inputs.run_uid, version.run_id)
+        alias.decide(inputs, versions, version)
+        versions.remove_duplicates()  # that a request which was done twice, and late, has made
+        holder = versions.holder(inputs.alias) or 0
     return PublishOutput(
-        summary=f"{inputs.registry} version {version}, "
-        + (f"now {inputs.alias}" if holder == version else f"while {inputs.alias} stays at version {holder}"),
+        summary=_summary(inputs, version.number, holder),
         seconds=time.monotonic() - started,
         tracking_uri=without_credentials(tracking_uri),
         registered_model=inputs.registry,
-        version=version,
-        model_uri=f"models:/{inputs.registry}/{version}",
+        version=version.number,
+        model_uri=f"models:/{inputs.registry}/{version.number}",
         created=found is None,
         champion=holder,
     )
 
 
-def _register(registry: Registry, inputs: PublishInput, card: ModelCard, tracking_uri: str) -> int:
+def _registered(
+    client: "MlflowClient", experiment: str, versions: Versions, inputs: PublishInput, card: ModelCard
+) -> Version:
+    """The run's version, a new one; or that of another publisher of the run, which was faster and has removed what this
+    one was uploading.
+    """
+    from mlflow.exceptions import MlflowException
+
     made = recipe(inputs, card)
-    run = registry.run(inputs.run, made.tags, _artifacts(inputs, tracking_uri))
-    registry.log(run, made)
-    with tempfile.TemporaryDirectory() as scratch:
-        registry.upload(run, package(inputs.models / inputs.model, card, Path(scratch)))
-    return registry.register(run, made.tags)
+    noted = entries(made, inputs)
+    try:
+        run = runs.made(client, experiment, inputs.run, noted.tags)
+        whole = logged.ready(client, experiment, inputs.run_uid)
+        if whole is None or whole.source_run_id != run.info.run_id:
+            runs.log(client, run, noted)
+            whole = logged.upload(client, run, made, noted.tags, (inputs.models / inputs.model, card))
+        client.set_terminated(run.info.run_id)
+        return versions.register(whole, noted.tags | {LEASE: turn.sign()})
+    except MlflowException as error:
+        faster = versions.of(inputs.run_uid)
+        if error.error_code != "RESOURCE_DOES_NOT_EXIST" or faster is None:
+            raise
+        return faster
 
 
 def _check_verdicts(inputs: PublishInput) -> None:
-    bad = [f"{gate}: {one.reason}" for gate, one in inputs.verdicts.items() if one.answer is not Answer.PASS]
+    bad = [f"{gate}: {one.reason}" for gate, one in inputs.verdicts.items() if not one.lets_pass]
     if bad:
         raise StepError(ExitCode.USAGE, f"only a model that passed every gate is published; {'; '.join(bad)}")
 
 
-def _tracking_uri(inputs: PublishInput) -> str:
-    """What was given, else what the environment names, else a database in the registry's folder."""
-    if given := inputs.tracking_uri or os.environ.get(TRACKING_URI, "").strip():
-        if not ADDRESS.fullmatch(given):
-            raise configuration_error(
-                f"{'--tracking-uri' if inputs.tracking_uri else TRACKING_URI}: is neither http(s)://HOST nor "
-                f"{SQLITE}PATH; give such an address, in which a password's / and @ are written as %2F and %40"
-            )
-        return given
-    if inputs.folder is None:
-        raise configuration_error(f"{TRACKING_URI}: is not set, and neither --tracking-uri nor --folder is given")
-    return f"{SQLITE}{inputs.folder.resolve() / DATABASE}"
-
-
-def _artifacts(inputs: PublishInput, tracking_uri: str) -> str | None:
-    """Where a new experiment keeps its files, as a URI."""
-    if is_server(tracking_uri):
-        return None
-    if inputs.folder is None:
-        shown = without_credentials(tracking_uri)
-        raise configuration_error(f"{shown}: is no server, so --folder must say where files are kept")
-    return (inputs.folder / ARTIFACTS).resolve().as_uri()
+def _summary(inputs: PublishInput, version: int, holder: int) -> str:
+    where = {version: f"now {inputs.alias}", 0: f"while no version is {inputs.alias}"}
+    at = where.get(holder, f"while {inputs.alias} stays at version {holder}")
+    return f"{inputs.registry} version {version}, {at}"

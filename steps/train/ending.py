@@ -2,19 +2,24 @@
 
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 
 from torch import Tensor, nn
 
 from argosy.steps.contracts import ExitCode
 from argosy.steps.errors import StepError
+from argosy.steps.shards.indexing import index
 from argosy.steps.train import parts
 from argosy.steps.train.attempt import Outcome
+from argosy.steps.train.data.evaluation import evaluation
 from argosy.steps.train.export import export
 from argosy.steps.train.keeping import Keeper
 from argosy.steps.train.pace import Pace
 from argosy.steps.train.surroundings import Surroundings
 
 OF_OUTCOME = ("loss", "validation_accuracy", "samples_per_second")
+REFERENCES = 4
+"""Samples of the data on which the exported model can be compared with the trained one."""
 
 
 class Ending:
@@ -43,7 +48,31 @@ class Ending:
             task=self._around.task_name,
             hyperparameters=self._around.hyperparameters,
             training=self._measured,
+            more=self._references(sample),
         ).sha256
+
+    def _references(self, sample: Tensor) -> Tensor | None:
+        """Inputs as the task makes them of the data; None: a script has no task, or there is no such data.
+
+        Raises StepError (CODE) for a sample unlike them.
+        """
+        task, data = self._around.task, self._around.data
+        if task is None or data is None:
+            return None
+        for split in ("validation", "test"):
+            with suppress(Exception):  # a training that is over must not end without its model for want of these
+                inputs, _ = next(evaluation(task, index(data, split), 0, 1, REFERENCES))
+                break
+        else:
+            return None
+        if inputs.shape[1:] != sample.shape or inputs.dtype != sample.dtype:
+            told, wanted = (f"{one.dtype} of shape {tuple(one.shape)}" for one in (sample, inputs[0]))
+            raise StepError(
+                ExitCode.CODE,
+                f"session.export: the sample is {told}, and a sample of the task {wanted}, which gates give the model; "
+                "give one such sample, without batch axis",
+            )
+        return inputs
 
     def end(self, step: int, resumed_at: int, *, stopped: bool) -> None:
         """Tells the supervisor of a model, or of a stop; that there is neither it says itself."""

@@ -20,9 +20,9 @@ from argosy.steps.contracts import TrainInput
 from argosy.steps.errors import StepError
 from argosy.steps.publish.client import ADDRESS, connected, is_server
 from argosy.steps.publish.database import SQLITE
-from argosy.steps.publish.recipe import RUN
-from argosy.steps.publish.registry import experiment_id
-from argosy.steps.publish.step import ARTIFACTS, TRACKING_URI
+from argosy.steps.publish.place import ARTIFACTS, TRACKING_URI
+from argosy.steps.publish.runs import experiment_id
+from argosy.steps.publish.tags import RUN
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient

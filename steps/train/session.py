@@ -173,7 +173,8 @@ class Session:
         """
         if self.stopped:
             raise Stopped
-        self._ending.export(model, sample, {"steps": self.step, **measured})
+        known = {} if self._telling.loss is None else {"loss": self._telling.loss}
+        self._ending.export(model, sample, {"steps": self.step, **known, **measured})
 
     def unsharded(self, model: nn.Module, *, into: nn.Module) -> nn.Module:
         """The second, with the weights of the first, which are sharded over the ranks: on rank 0, to be exported."""

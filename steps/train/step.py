@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from argosy.steps import files, staged
+from argosy.steps import files, machine, staged
 from argosy.steps.contracts import ExitCode, TrainInput, TrainOutput
 from argosy.steps.errors import StepError, configuration_error
 from argosy.steps.train import course, nodes
@@ -57,6 +57,7 @@ def _output(inputs: TrainInput, outcome: Outcome, seconds: float) -> TrainOutput
         loss=outcome.loss,
         validation_accuracy=outcome.validation_accuracy,
         samples_per_second=outcome.samples_per_second,
+        machine=machine.fingerprint(),
         save_seconds=outcome.save_seconds,
         stall_seconds=outcome.stall_seconds,
     )

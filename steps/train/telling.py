@@ -18,12 +18,13 @@ class Telling:
         self._metrics, self._begun, self._pace = around.metrics, around.begun, pace
         self._is_first = around.world.rank == 0
         self._progress = Progress(0)
-        self._loss: float | None = None
+        self.loss: float | None = None
+        """Of the last step, as far as it is known."""
         self._stalled = 0.0
 
     def settled(self, losses: Losses) -> None:
         if losses.mean is not None:
-            self._loss = losses.mean
+            self.loss = losses.mean
 
     def stepped(
         self, step: int, total: int, *, seconds: float, stalled: float, measured: Mapping[str, Tensor | float]
@@ -48,13 +49,13 @@ class Telling:
             "goodput": self._pace.seconds / max(time.time() - self._begun, 1e-9),
         }
         self._stalled = stalled
-        if self._loss is not None:
-            own["loss"] = self._loss
+        if self.loss is not None:
+            own["loss"] = self.loss
         if (rate := self._pace.samples_per_second) is not None:
             own["samples_per_second"] = rate
         return own
 
     def _line(self, step: int, total: int) -> str:
-        loss = "" if self._loss is None else f", loss {self._loss:.4f}"
+        loss = "" if self.loss is None else f", loss {self.loss:.4f}"
         rate = self._pace.samples_per_second
         return f"step {step:,}/{total:,}{loss}" + ("" if rate is None else f", {rate:,.0f} samples/s")

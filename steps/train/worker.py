@@ -37,12 +37,15 @@ def _train(inputs: TrainInput) -> None:
 
 
 def _run(script: str) -> None:
-    """Runs the user's script as Python itself would. Raises StepError (USAGE) when there is none."""
+    """Runs the user's script as Python itself would, with the project's modules beside those in the script's folder.
+
+    Raises StepError (USAGE) when there is none.
+    """
     path = Path(script)
     if not path.is_file():
         raise StepError(ExitCode.USAGE, f"--script={script}: there is no such file in {Path.cwd()}")
     sys.argv = [script]
-    sys.path[0] = str(path.resolve().parent)
+    sys.path.insert(0, str(path.resolve().parent))
     try:
         runpy.run_path(script, run_name="__main__")
     except Exception as error:

@@ -19,7 +19,9 @@ PLACES_AND_TIMES = {
     "node": "where it ran",
     "model": "begins with the run's name",
     "model-hash": "torch.export notes in the file where the code lies",
+    "machine": "which one it was",
     "version": "the next one of the registry",
+    "champion": "the same, of that registry",
     "model-uri": "ends in the version",
     "summary": "tells all of these in words",
 }
@@ -59,8 +61,8 @@ def test_a_run_registers_one_version_that_carries_its_commit_and_data(cluster, r
 
 def test_the_registered_model_is_in_the_bucket(cluster, version):
     model = mlflow.MlflowClient(tracking_uri=cluster.mlflow)
-    names = {one.path for one in model.list_artifacts(version.run_id, "model")}
-    assert "model/MLmodel" in names
+    logged = version.source.split("/")[-2]
+    assert {"MLmodel", "recipe"} <= {one.path for one in model.list_logged_model_artifacts(logged)}
 
 
 def test_submitting_again_shows_the_same_run(cluster, run):
@@ -72,6 +74,13 @@ def test_one_machine_gives_the_same_nodes_phases_and_outputs(cluster, run):
     cluster.argosy(cluster.project, "run", "digits")
     local = json.loads(cluster.argosy(cluster.project, "show", "--json"))
     assert compared(local) == compared(run)
+
+
+def test_what_the_cluster_registered_is_made_again_on_one_machine_by_one_command(cluster, version):
+    model = f"models:/{version.name}/{version.version}"
+    told = json.loads(cluster.argosy(cluster.project, "reproduce", model, "--tracking-uri", cluster.mlflow, "--json"))
+    assert told["answer"] == "same within tolerance", told
+    assert {"machine", "result"} >= {one["heading"] for one in told["differences"]}, "nothing else may differ"
 
 
 def test_the_run_is_shown_with_a_title_that_names_pipeline_and_commit(cluster, run):

@@ -123,13 +123,37 @@ spec:
       "echo second >> $PROJECT/ran; echo begun; while [ ! -e $PROJECT/go ]; do sleep 0.05; done; echo over"
     ]}
 """
+# A gate that cannot tell, and whose policy is to hold.
+HELD = """
+apiVersion: argoproj.io/v1alpha1
+kind: Workflow
+metadata: {generateName: held-}
+spec:
+  entrypoint: main
+  templates:
+  - name: main
+    dag:
+      tasks:
+      - {name: gate, template: gate}
+      - {name: gate-hold, template: gate-hold, depends: gate.Succeeded,
+         when: '"{{tasks.gate.outputs.parameters.answer}}" == "inconclusive"'}
+      - {name: publish, template: publish,
+         depends: gate.Succeeded && (gate-hold.Succeeded || gate-hold.Skipped)}
+  - name: gate
+    container: {image: x, command: [sh, -c], args: ["echo gate >> $PROJECT/ran; printf inconclusive > /tmp/answer"]}
+    outputs: {parameters: [{name: answer, valueFrom: {path: /tmp/answer}}]}
+  - {name: gate-hold, suspend: {}}
+  - name: publish
+    container: {image: x, command: [sh, -c], args: ["echo publish >> $PROJECT/ran"]}
+"""
 
 
 @pytest.fixture
 def project(tmp_path, monkeypatch):
     """A project with a few manifests, and the working directory."""
     (tmp_path / "pyproject.toml").touch()
-    for name, text in {"greeting": GREETING, "failing": FAILING, "gate": GATE, "waiting": WAITING}.items():
+    manifests = {"greeting": GREETING, "failing": FAILING, "gate": GATE, "waiting": WAITING, "held": HELD}
+    for name, text in manifests.items():
         (tmp_path / f"{name}.yaml").write_text(text)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PROJECT", str(tmp_path))  # not written out: a pod has a /tmp of its own

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from argosy.pipelines import Accuracy, Dataset, Pipeline, Registry, Training
+from argosy.pipelines import Accuracy, CustomGate, Dataset, Pipeline, Registry, Training
 from argosy.pipelines.checks.linter import argo_lint
 from argosy.pipelines.checks.project import dataset_problems
 from argosy.pipelines.checks.rules import check
@@ -36,12 +36,12 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def problems(project, dataset="data/digits", task="vision.tasks:Digits", **training):
+def problems(project, dataset="data/digits", task="vision.tasks:Digits", gates=(), **training):
     pipeline = Pipeline(
         name="digits",
         dataset=dataset if isinstance(dataset, list) else Dataset(dataset),
         training=Training(task=task, **training),
-        gates=[Accuracy(at_least=0.9)],
+        gates=[Accuracy(at_least=0.9), *gates],
         registry=Registry("digits"),
         image="i",
     )
@@ -57,6 +57,21 @@ def test_missing_module_is_told(project):
     assert problems(project, task="vision.task:Digits") == [
         f"vision.task:Digits: there is no module vision.task; write it into {project}, or install it"
     ]
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        ("vision.gates:calibration", []),
+        ("vision.gate:calibration", ["vision.gate:calibration: there is no module vision.gate; write it into "]),
+        ("vision.gates:calibrated", ["vision.gates:calibrated: ", "gates.py has no calibrated; did you mean calibrat"]),
+    ],
+)
+def test_a_gate_of_ones_own_is_found_without_importing_it(project, function, message):
+    (project / "vision" / "gates.py").write_text("raise RuntimeError('imported')\ndef calibration(judged): ...\n")
+    found = problems(project, gates=[CustomGate(function=function, at_most=0.1)])
+    assert len(found) == bool(message)
+    assert all(part in problem for part in message for problem in found)
 
 
 IMPORTING = """import os, sys, {0}.sub

@@ -250,7 +250,7 @@ def test_argo_lint_is_run_where_there_is_an_argo(argosy, project, monkeypatch):
 
 
 def test_the_shell_completes_commands_and_pipelines(completed):
-    assert completed("re") == ["retry"]
+    assert completed("ret") == ["retry"]
     assert completed("run", "g") == ["greet"]
 
 

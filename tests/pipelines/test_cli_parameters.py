@@ -5,14 +5,18 @@ import pytest
 from argosy.steps.pins import Pin, PinnedSource, Remote
 
 PIPELINE = """
-from argosy.pipelines import Accuracy, Dataset, Latency, Pipeline, Registry, Training
+from argosy.pipelines import Accuracy, CustomGate, Dataset, Latency, Pipeline, Registry, Training
 from argosy.steps.digits_hyperparameters import DigitsHyperparameters
 
 digits = Pipeline(
     name="digits",
     dataset=Dataset("data"),
     training=Training(task="argosy.steps.digits:Digits", hyperparameters=DigitsHyperparameters()),
-    gates=[Accuracy(at_least=0.9), Latency(quantile=0.9, at_most_ms=50)],
+    gates=[
+        Accuracy(at_least=0.9),
+        Latency(quantile=0.9, at_most_ms=50),
+        CustomGate(function="argosy.steps.values:encode", at_most=0.1),
+    ],
     registry=Registry("digits"),
     image="image",
 )
@@ -22,6 +26,7 @@ WORKFLOW = PIPELINE + "workflow = digits.workflow()\n"
 UNFIT = {
     "accuracy-at-least=2": "2 is not below 1; give the share of samples",
     "accuracy-at-least=nan": "'nan' is not finite; give the share",
+    "custom-at-most=abc": "'abc' is no number; give the value",
     "latency-at-most-ms=0": "0 is not above 0; give the milliseconds",
     "latency-at-most-ms=abc": "'abc' is no number; give the milliseconds",
     "epochs=abc": "'abc' is no whole number; give the passes",

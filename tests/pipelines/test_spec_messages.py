@@ -8,21 +8,27 @@ from argosy.pipelines import (
     Accuracy,
     Checkpoints,
     Claim,
+    CustomGate,
     Dataset,
     Git,
     Latency,
     Loop,
+    ModelSize,
     NodeFolder,
     Nodes,
+    NotWorseThanChampion,
+    Parity,
     Pipeline,
     Queue,
     Registry,
     Resources,
     Scratch,
+    Slices,
     Storage,
     Topology,
     Training,
     Volcano,
+    templates,
 )
 from argosy.pipelines.errors import SpecError
 
@@ -77,6 +83,52 @@ Strange = create_model("Strange", grösse=(int, 1))
         (
             lambda: Accuracy(at_least=0.9, split="tset"),
             "Accuracy.split: 'tset' is none of 'train', 'validation' or 'test'",
+        ),
+        (
+            lambda: Accuracy(at_least=-1, metric="f1", name="f1"),
+            "Accuracy.name: 'f1' does not look right; give",
+        ),
+        (
+            lambda: Accuracy(at_least=0.9, metric="top 5"),
+            "Accuracy.metric: 'top 5' does not look right; give the method of the task that scores",
+        ),
+        (
+            lambda: Accuracy(at_least=0.9, cluster="{{x}}"),
+            "Accuracy.cluster: '{{x}}' does not look right; give the label",
+        ),
+        (
+            lambda: Accuracy(at_least=0.9, inconclusive="wait"),
+            "Accuracy.inconclusive: 'wait' is none of 'fail', 'hold' or 'pass'; give the policy",
+        ),
+        (
+            lambda: Accuracy(at_least=0.9, looks=3),
+            "Accuracy: the first of 3 looks takes all samples and leaves none; set samples to those of the first",
+        ),
+        (lambda: Accuracy(at_least=0.9, samples=100, looks=11), "Accuracy.looks: 11 is above 10; give the most looks"),
+        (lambda: Slices(by="hospital", at_least=95), "Slices.at_least: 95 is not below 1; give the share of samples"),
+        (lambda: Slices(at_least=0.9), "Slices.by: is missing; give the label that tells the slices apart"),
+        (
+            lambda: NotWorseThanChampion(margin=-0.01),
+            "NotWorseThanChampion.margin: -0.01 is below 0; give the difference",
+        ),
+        (
+            lambda: CustomGate(function="gates:calibration"),
+            "CustomGate: one threshold is needed, and no two; give either at_least or at_most",
+        ),
+        (
+            lambda: CustomGate(function="gates:calibration", at_least=1, at_most=2),
+            "CustomGate: one threshold is needed, and no two; give either at_least or at_most",
+        ),
+        (lambda: CustomGate(function="gates.py", at_most=2), "CustomGate.function: 'gates.py' does not look right; gi"),
+        (lambda: ModelSize(at_most_mib=0), "ModelSize.at_most_mib: 0 is not above 0; give the MiB that the model's"),
+        (lambda: Parity(at_most=-1), "Parity.at_most: -1 is below 0; give the largest difference"),
+        (
+            lambda: Latency(quantile=0.99, at_most_ms=5, requests=300, looks=3),
+            "Latency: 300 requests cannot bound the 0.99 quantile with confidence 0.95, shared by 3 looks; set",
+        ),
+        (
+            lambda: templates.gate(NotWorseThanChampion(margin=0), task="a:B", image="i"),
+            "templates.gate(champion-gate): there is no registry whose champion the model could be compared with; give",
         ),
         (lambda: Accuracy(at_least=0.9, name="My Gate"), "Accuracy.name: 'My Gate' does not look right; give"),
         (lambda: Latency(quantile=0.99, at_most_ms=-1), "Latency.at_most_ms: -1 is not above 0; give the milliseconds"),
@@ -318,3 +370,21 @@ def test_longest_name_leaves_room_for_what_a_run_adds():
 def test_thresholds_of_gates_of_one_kind_have_different_names():
     gates = [Accuracy(at_least=0.9), Accuracy(at_least=0.5, name="hard-cases-gate")]
     assert [gate.parameter for gate in pipeline(gates=gates).gates] == ["accuracy-at-least", "hard-cases-at-least"]
+
+
+def test_a_metric_that_is_no_share_may_have_any_threshold():
+    assert Accuracy(metric="likelihood", at_least=-3.5).at_least == -3.5
+
+
+@pytest.mark.parametrize(("side", "parameter"), [("at_least", "custom-at-least"), ("at_most", "custom-at-most")])
+def test_a_gate_of_ones_own_is_held_against_the_side_that_was_given(side, parameter):
+    gate = CustomGate(function="gates:calibration", **{side: 0.5})
+    assert gate.parameter == parameter
+    assert gate.settings()["threshold"] == 0.5
+    assert gate.settings()["direction"] == parameter.removeprefix("custom-")
+
+
+@pytest.mark.parametrize("name", ["a/b", "a:b", "a'b", 'a"b', "a\nb"])
+def test_a_name_that_the_registry_could_not_be_asked_for_is_refused_before_anything_is_trained(name):
+    with pytest.raises(SpecError, match=r"Registry\.name: .* does not look right"):
+        Registry(name)

@@ -7,14 +7,19 @@ import pytest
 from argosy.pipelines import (
     Accuracy,
     Claim,
+    CustomGate,
     Dataset,
     Git,
     Latency,
     Memory,
+    ModelSize,
     NodeFolder,
+    NotWorseThanChampion,
+    Parity,
     Registry,
     Resources,
     Scratch,
+    Slices,
     Storage,
     Training,
     templates,
@@ -40,10 +45,16 @@ GIVEN = {
     '"threshold":0.9,"margin":0.03,"confidence":0.95,"samples":360,"reason":"good"}',
 }
 TASK = "argosy.steps.digits:Digits"
+CHAMPION = NotWorseThanChampion(margin=0.01, cluster="patient", samples=200, looks=2, inconclusive="pass")
 ALL = {
     Step.STAGE: templates.stage(Dataset("data/digits"), image="i"),
     Step.TRAIN: templates.train(Training(task=TASK, hyperparameters=DigitsHyperparameters()), image="i"),
     Step.ACCURACY_GATE: templates.gate(Accuracy(at_least=0.9), task=TASK, image="i"),
+    Step.SLICES_GATE: templates.gate(Slices(by="hospital", at_least=0.9), task=TASK, image="i"),
+    Step.CHAMPION_GATE: templates.gate(CHAMPION, task=TASK, image="i", registry=Registry("digits")),
+    Step.SIZE_GATE: templates.gate(ModelSize(at_most_mib=9), task=TASK, image="i"),
+    Step.PARITY_GATE: templates.gate(Parity(at_most=1e-4), task=TASK, image="i"),
+    Step.CUSTOM_GATE: templates.gate(CustomGate(function="a.b:c", at_most=1), task=TASK, image="i"),
     Step.LATENCY_GATE: templates.gate(Latency(quantile=0.99, at_most_ms=50), task=TASK, image="i"),
     Step.MEMORY_GATE: templates.gate(Memory(at_most_mib=100), task=TASK, image="i"),
     Step.PUBLISH: templates.publish(Registry("digits"), gates=["accuracy-gate"], task=TASK, image="i"),
@@ -123,6 +134,7 @@ def test_pods_have_no_rights_that_they_do_not_need(step):
         (Step.TRAIN, {"/argosy/models", "/dev/shm"}),
         (Step.ACCURACY_GATE, set()),
         (Step.LATENCY_GATE, set()),
+        (Step.CHAMPION_GATE, set()),
         (Step.PUBLISH, {"/argosy/registry"}),
     ],
 )
@@ -453,3 +465,69 @@ def test_a_gate_hands_over_its_report_unpacked_where_the_pipeline_asks_for_it():
     (report,) = gate._build_template().model_dump(exclude_none=True, by_alias=True)["outputs"]["artifacts"]
     assert report == {"name": "report", "path": "/argosy/output/report.html", "archive": {"none": {}}, "optional": True}
     assert "artifacts" not in built(Step.ACCURACY_GATE)["outputs"]
+
+
+# ---------------------------------------------------------------------------------------------- champion, publish
+
+
+COMPARING = templates.publish(
+    Registry("digits"), gates=["accuracy-gate"], task=TASK, image="i", comparisons=[CHAMPION], code=CODE
+)
+
+
+def comparing():
+    return COMPARING._build_template().model_dump(exclude_none=True, by_alias=True)
+
+
+def test_publishing_that_may_compare_again_is_told_how_and_has_the_data_and_the_code():
+    template = comparing()
+    name, *words = replaced(template, template["container"]["args"])
+    inputs = parsed(CONTRACTS[Step(name)][0], words)
+    told = inputs.comparisons["champion-gate"].model_dump(mode="json")
+    expected = {name: value for name, value in CHAMPION.settings().items() if name in told}
+    assert told == expected
+    assert told["margin"] == 0.01
+    assert str(inputs.cache) == "/argosy/cache"
+    assert [one["name"] for one in template["initContainers"]] == ["fetch-code", "ensure-data"]
+    assert template["container"]["workingDir"] == "/argosy/project"
+
+
+def test_the_margin_that_was_edited_for_the_gate_holds_for_publishing_too():
+    template = comparing()
+    margin = next(one for one in template["inputs"]["parameters"] if one["name"] == "champion-margin")
+    margin["default"] = "0.5"
+    name, *words = replaced(template, template["container"]["args"])
+    assert parsed(CONTRACTS[Step(name)][0], words).comparisons["champion-gate"].margin == 0.5
+
+
+def test_publishing_that_compares_nothing_needs_no_data():
+    template = built(Step.PUBLISH)
+    assert "initContainers" not in template
+    assert not [word for word in template["container"]["args"] if word.startswith(("--comparisons", "--cache"))]
+
+
+@pytest.mark.parametrize("step", [Step.CHAMPION_GATE, Step.PUBLISH])
+def test_what_reads_the_registry_has_its_environment_and_no_other_gate_has(step):
+    def has_environment(one):
+        sources = built(one)["container"].get("envFrom", [])
+        return "argosy-registry" in {source["configMapRef"]["name"] for source in sources if "configMapRef" in source}
+
+    assert has_environment(step)
+    assert not [one for one in ALL if "gate" in one and one != Step.CHAMPION_GATE and has_environment(one)]
+
+
+def test_the_champion_gate_can_read_the_registrys_folder_and_with_a_server_has_none():
+    (mount,) = [one for one in built(Step.CHAMPION_GATE)["container"]["volumeMounts"] if "registry" in one["mountPath"]]
+    assert mount["readOnly"] is True
+    served = templates.gate(
+        CHAMPION, task=TASK, image="i", registry=Registry("digits", tracking_uri="https://mlflow.example.org")
+    )
+    container = served._build_template().model_dump(exclude_none=True, by_alias=True)["container"]
+    assert "--tracking-uri=https://mlflow.example.org" in container["args"]
+    assert not [one for one in container["volumeMounts"] if "registry" in one["mountPath"]]
+
+
+def test_a_pause_is_argos_own_and_shows_what_it_is_given():
+    template = templates.pause("approval", ["accuracy-gate"])._build_template()
+    made = template.model_dump(exclude_none=True, by_alias=True)
+    assert made == {"name": "approval", "suspend": {}, "inputs": {"parameters": [{"name": "accuracy-gate"}]}}

@@ -84,6 +84,12 @@ def test_a_run_that_succeeded_ends_with_its_numbers_its_version_and_the_next_com
     )
 
 
+def test_what_a_script_has_not_said_of_its_training_is_left_out(node, workflow):
+    unsaid = dict.fromkeys(("loss", "validation-accuracy", "samples-per-second"), "null")
+    told = summary(view(workflow(node("run.train", outputs=TRAINED | unsaid))), NoLogs(), plain, [])
+    assert "1s  1,200 steps\n" in told + "\n"
+
+
 def test_an_explanation_tells_parameters_data_and_folder_too(trained):
     told = explanation(view(trained), NoLogs(), plain, ["argosy logs run"], {"folder": ".argosy/runs/run"})
     assert told.startswith("""\
@@ -192,7 +198,7 @@ def test_a_name_that_is_nested_deeper_than_the_column_is_wide_is_told_whole():
 
 
 def test_every_phase_has_a_sign_and_a_word_of_its_own():
-    phases = {s.PENDING, s.RUNNING, *s.FULFILLED, s.DAMAGED, INTERRUPTED}
+    phases = {s.PENDING, s.RUNNING, *s.FULFILLED, s.HELD, s.DAMAGED, INTERRUPTED}
     assert set(words.SIGNS) == phases
     assert len({word for _, word, _ in words.SIGNS.values()}) == len(phases)
 

@@ -38,7 +38,7 @@ def test_every_benchmark_can_be_asked_for_alone():
     text = subprocess.run(
         [sys.executable, BENCHMARKS / "run.py", "--help"], capture_output=True, text=True, check=True
     ).stdout
-    assert "{startup,compile,local,staging,loader,checkpoints,loop}" in text
+    assert "{startup,compile,local,staging,loader,checkpoints,loop,gates}" in text
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,9 @@ from argosy.pipelines import templates
 from argosy.steps import contracts
 
 WORDS = """
-    Accelerator Accuracy Checkpoints Claim Dataset Git Latency Loop Memory NodeFolder Nodes OnPush Pipeline Placement
-    Queue Registry Resources Scratch Storage Toleration Topology Training Volcano
+    Accelerator Accuracy Checkpoints Claim CustomGate Dataset Git Latency Loop Memory ModelSize NodeFolder Nodes
+    NotWorseThanChampion OnPush Parity Pipeline Placement Queue Registry Resources Scratch Slices Storage Toleration
+    Topology Training Volcano
 """
 
 
@@ -19,13 +20,14 @@ def test_the_words_of_a_pipeline():
 
 def test_the_templates_for_a_dag_of_ones_own():
     own = inspect.getmembers(templates, lambda one: inspect.isfunction(one) and one.__module__ == templates.__name__)
-    assert [name for name, _ in own if not name.startswith("_")] == ["gate", "publish", "stage", "train"]
+    assert [name for name, _ in own if not name.startswith("_")] == ["gate", "pause", "publish", "stage", "train"]
 
 
 def test_the_steps_and_their_exit_codes():
     assert [str(step) for step in contracts.CONTRACTS] == [
-        "code", "resolve", "stage", "ensure", "train", "gang", "accuracy-gate", "latency-gate", "memory-gate",
-        "publish",
+        "code", "resolve", "itemise", "stage", "ensure", "train", "gang", "accuracy-gate", "slices-gate",
+        "champion-gate", "latency-gate", "memory-gate", "size-gate", "parity-gate", "custom-gate", "publish", "recipe",
+        "rollback",
     ]  # fmt: skip
     assert {code.name: int(code) for code in contracts.ExitCode} == {
         "OK": 0, "CODE": 1, "USAGE": 2, "DATA": 65, "TEMPORARY": 75, "CONFIGURATION": 78,

@@ -10,13 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from argosy.steps.gate import report
+from argosy.steps import machine
+from argosy.steps.gate import pair_plot, report, slice_plot
 from argosy.steps.gate.conclusion import concluded
+from argosy.steps.gate.slices import Slice
 from argosy.steps.gate.verdict import AT_LEAST, AT_MOST, Measurement, judge
-from argosy.steps.gates import GateInput
+from argosy.steps.gates import GateInput, SlicesInput
 
 PLANTED = "<script>alert(1)</script>\"'&"
-VOID = {"meta", "tr", "th", "td", "line", "circle"}  # HTML lets these end without saying so
+VOID = {"meta", "tr", "th", "td", "line", "circle", "rect"}  # HTML lets these end without saying so
 
 
 def inputs(**changes):
@@ -72,6 +74,9 @@ class Page(HTMLParser):
         self.text += data if not self._open or self._open[-1] != "style" else ""
 
 
+SLICES = SlicesInput(**inputs().model_dump(), at_least=0.9, by=PLANTED)
+SLICED = [Slice(PLANTED, 40, 0.8, 0.7, 0.85, "m", ""), Slice("b", 30, 0.95, None, None, "m", "more")]
+
 CASES = {
     "pass": (measured(), 0.9, AT_LEAST),
     "fail": (measured(), 0.99, AT_LEAST),
@@ -94,6 +99,25 @@ def test_the_page_is_whole_without_scripts_pictures_or_links(case):
     assert not re.search(r"https?:|data:|url\(|@import|nan\"|inf\"", html)
     for words in ("95 %", "1,360", "0" * 32, "f" * 64, "c0ffee", "run/model"):
         assert words in parsed.text
+
+
+def test_the_page_says_how_it_was_decided_where_and_what_follows():
+    given = inputs(inconclusive="hold")
+    sections = (pair_plot.section_of(900, 30, 20, 50), slice_plot.section_of(SLICES, SLICED))
+    measurement = measured(method="some method", looks=2, planned=3, champion=7, sections=sections)
+    parsed = Page(page(given, measurement, threshold=0.92))
+    for words in (
+        "some method",
+        "2 of 3",
+        "version 7",
+        "waits for a person",
+        machine.fingerprint(),
+        "30",
+        "20",
+        PLANTED,
+    ):
+        assert words in parsed.text
+    assert not {"script", "img", "link", "a"} & set(parsed.elements)
 
 
 def test_planted_markup_stays_text():

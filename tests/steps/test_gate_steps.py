@@ -7,7 +7,7 @@ import hashlib
 import pickle
 import subprocess
 import sys
-import threading
+import types
 import zipfile
 from pathlib import Path
 
@@ -19,11 +19,12 @@ from argosy.steps.cache.entry import Entry
 from argosy.steps.cache.node_cache import NodeCache
 from argosy.steps.cache.version import Version
 from argosy.steps.contracts import ExitCode
+from argosy.steps.digits import Digits
 from argosy.steps.errors import StepError
-from argosy.steps.gate import accuracy, latency, memory
-from argosy.steps.gate.device import Cpu
-from argosy.steps.gate.requests import batches
-from argosy.steps.gates import AccuracyInput, LatencyInput, MemoryInput
+from argosy.steps.gate import accuracy, custom, latency, memory, slices
+from argosy.steps.gate.verdict import Measurement
+from argosy.steps.gates import AccuracyInput, CustomInput, LatencyInput, MemoryInput, SlicesInput
+from argosy.steps.pod import described
 from argosy.steps.train.export import export
 
 TASK = "argosy.steps.digits:Digits"
@@ -49,11 +50,11 @@ def models(tmp_path_factory):
 
 @pytest.fixture
 def judged(models, tmp_path):
-    """What every gate takes, for a test split of samples given as (first pixel, digit)."""
+    """What every gate takes, for a test split of samples given as (first pixel, digit, more pixels)."""
 
     def inputs(samples):
         (tmp_path / "out").mkdir(exist_ok=True)
-        data = [(i, bytes([pixel]) + bytes(63), digit) for i, (pixel, digit) in enumerate(samples)]
+        data = [(i, bytes([pixel, *more]).ljust(64, b"\0"), digit) for i, (pixel, digit, *more) in enumerate(samples)]
         digits_data.write_shard(tmp_path / "shard", data)
         shard = (tmp_path / "shard").read_bytes()
         md5, cache = hashlib.md5(shard).hexdigest(), NodeCache(tmp_path)
@@ -174,66 +175,244 @@ def test_too_few_requests_are_inconclusive_and_the_number_needed_is_said(judged)
     assert gate.verdict.reason.endswith("; an upper bound needs 299 requests")
 
 
-class LateDevice:
-    """Finishes 20 ms after the call has returned."""
-
-    name = "late"
-
-    def __init__(self):
-        self.finished = threading.Event()
-
-    def request(self):
-        self.finished.clear()
-        threading.Timer(0.020, self.finished.set).start()
-
-    def synchronise(self):
-        self.finished.wait()
-
-    def peak_bytes(self):
-        raise NotImplementedError
+# ---------------------------------------------------------------------------------------------- metrics and slices
 
 
-def test_a_device_that_finishes_after_the_call_is_waited_for():
-    device = LateDevice()
-    assert min(latency.timed(device.request, device, 5).ascending_ms) >= 20
+class Patients(Digits):
+    """The second and the third pixel are the patient."""
+
+    def labels(self, members):
+        pixels = members["pixels"]
+        return {"patient": str(pixels[1] + 17 * pixels[2]), "age": pixels[1]}
+
+    def closeness(self, outputs, targets):
+        return 1 - (outputs.argmax(dim=1) - targets).abs() / 10
+
+    def f1(self, outputs, targets):
+        found, wanted = outputs.argmax(dim=1) == 3, targets == 3
+        return 2 * (found & wanted).sum() / (found.sum() + wanted.sum())
+
+    def counted(self, outputs, targets):
+        return (outputs.argmax(dim=1) == targets).sum()
+
+    def unbounded(self, _, targets):
+        return torch.where(targets == 4, torch.inf, 1.0)
 
 
-class FirstCallsPay:
-    """A clock on which the first request takes a second and every other ten milliseconds."""
-
-    def __init__(self, slow):
-        self.now, self.calls, self.slow = 0, 0, slow
-
-    def request(self):
-        self.calls += 1
-        self.now += 1_000_000_000 if self.calls <= self.slow else 10_000_000
+@pytest.fixture
+def patients(judged, monkeypatch):
+    """What a gate takes for a split whose samples are (first pixel, digit, patient)."""
+    module = types.ModuleType("gate_tasks")
+    module.Patients = Patients
+    monkeypatch.setitem(sys.modules, "gate_tasks", module)
+    return lambda samples: judged(samples) | {"task": "gate_tasks:Patients"}
 
 
-@pytest.mark.parametrize(("slow", "warm_ups"), [(1, 20), (8, 30)])
-def test_first_calls_that_are_slow_are_counted_as_warm_up_and_not_measured(slow, warm_ups):
-    server = FirstCallsPay(slow)
-    timing = latency.timed(server.request, Cpu(), 50, clock=lambda: server.now)
-    assert timing.ascending_ms == [10.0] * 50
-    assert timing.warm_ups == warm_ups
-    assert server.calls == warm_ups + 50
+def test_looks_take_more_samples_only_while_those_cannot_tell(judged):
+    given = judged([RIGHT] * 570 + [WRONG] * 30) | {"samples": 100, "looks": 3}
+    first = accuracy.run(AccuracyInput(**given, at_least=0.5)).verdict
+    assert (first.answer, first.samples, first.looks) == ("pass", 100, 1)
+    last = accuracy.run(AccuracyInput(**given, at_least=0.95)).verdict
+    assert (last.answer, last.samples, last.looks) == ("inconclusive", 400, 3)
+    assert "at 95 % over 3 looks" in last.reason
 
 
-def test_a_request_that_never_settles_is_warmed_up_for_a_bounded_time():
-    server = FirstCallsPay(slow=0)
-
-    def ever_slower():
-        server.calls += 1
-        server.now += 2 ** (server.calls // 10)
-
-    timing = latency.timed(ever_slower, Cpu(), 1, clock=lambda: server.now)
-    assert timing.warm_ups == latency.WARM_UP_WINDOW * latency.WARM_UP_WINDOWS_AT_MOST
+def test_the_first_samples_of_a_sorted_split_are_a_fair_part_of_it(judged):
+    given = judged([RIGHT] * 300 + [WRONG] * 300) | {"samples": 200, "looks": 2}
+    assert accuracy.run(AccuracyInput(**given, at_least=0.9)).verdict.estimate == pytest.approx(0.5, abs=0.12)
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 7, 20])
-def test_every_request_is_a_full_batch_and_every_sample_is_asked_about(size):
-    made = batches(torch.arange(7), size)
-    assert {len(batch) for batch in made} == {size}
-    assert set(torch.cat(made).tolist()) == set(range(7))
+def test_a_metric_of_scores_is_their_mean(patients):
+    given = patients([(3, 3, 0)] * 50 + [(3, 5, 0)] * 50)
+    verdict = accuracy.run(AccuracyInput(**given, metric="closeness", at_least=0.85)).verdict
+    assert (verdict.answer, verdict.metric) == ("pass", "closeness")
+    assert verdict.estimate == pytest.approx(0.9)
+    assert verdict.method == "studentised bootstrap of 100 samples"
+
+
+def test_a_metric_of_all_predictions_is_computed_from_all_of_them(patients):
+    given = patients([(3, 3, 0)] * 60 + [(4, 3, 0)] * 20 + [(3, 4, 0)] * 20 + [(5, 5, 0)] * 300)
+    verdict = accuracy.run(AccuracyInput(**given, metric="f1", at_least=0.6)).verdict
+    assert verdict.estimate == pytest.approx(0.75)
+    assert 0.65 < verdict.bound < 0.72
+    assert verdict.method == "bootstrap (BCa) of 400 samples"
+
+
+def test_perfect_predictions_give_a_metric_of_all_no_bound(patients):
+    verdict = accuracy.run(AccuracyInput(**patients([(3, 3, 0)] * 100), metric="f1", at_least=0.6)).verdict
+    assert (verdict.answer, verdict.bound) == ("inconclusive", None)
+    assert verdict.reason.endswith("; a bound needs predictions that are not all alike")
+
+
+def test_a_score_that_is_not_finite_fails_the_model(patients):
+    given = patients([(3, 3, 0)] * 99 + [(3, 4, 0)])
+    verdict = accuracy.run(AccuracyInput(**given, metric="unbounded", at_least=0)).verdict
+    assert verdict.answer == "fail"
+    assert "not finite" in verdict.reason
+
+
+def test_clusters_widen_the_bounds_and_few_of_them_tell_nothing(patients):
+    samples = [(3, 3 + (patient % 8 == 0), patient % 17, patient // 17) for patient in range(40) for _ in range(15)]
+    given = patients(samples) | {"at_least": 0.8}
+    alone = accuracy.run(AccuracyInput(**given)).verdict
+    together = accuracy.run(AccuracyInput(**given, cluster="patient")).verdict
+    assert (alone.answer, together.answer) == ("pass", "inconclusive")
+    assert alone.estimate == together.estimate == pytest.approx(0.875)
+    assert "n = 600 in 40 of patient" in together.reason
+
+
+def test_of_few_clusters_nothing_is_claimed_however_good_they_are(patients):
+    given = patients([(3, 3 + (number == 0), number % 19 % 17, number % 19 // 17) for number in range(190)])
+    few = accuracy.run(AccuracyInput(**given, cluster="patient", at_least=0.1)).verdict
+    assert (few.answer, few.bound) == ("inconclusive", None)
+    assert few.reason.endswith("; a bound needs 20 clusters of samples, and there are 19")
+
+
+@pytest.mark.parametrize(
+    ("changes", "code", "words"),
+    [
+        ({"metric": "closenes"}, ExitCode.CONFIGURATION, "Patients has no method closenes, .* did you mean closeness"),
+        ({"metric": "counted"}, ExitCode.CODE, r"counted\(\) .* gave torch.int64 of shape \(\); it must give floating"),
+        ({"cluster": "patients"}, ExitCode.CONFIGURATION, r"labels\(\) .* has no label patients; did you mean patient"),
+        ({"cluster": "age"}, ExitCode.CODE, r"labels\(\) .* gave age of type int; it must give a mapping"),
+        (
+            {"cluster": "x", "task": TASK},
+            ExitCode.CONFIGURATION,
+            "Digits has no method labels, which the label x needs",
+        ),
+    ],
+)
+def test_a_metric_or_label_that_is_not_there_is_named_with_its_place(patients, changes, code, words):
+    with pytest.raises(StepError, match=words) as caught:
+        accuracy.run(AccuracyInput(**patients([(3, 3, 0)] * 30) | changes, at_least=0.5))
+    assert caught.value.exit_code == code
+
+
+def test_one_bad_slice_fails_a_model_that_is_good_on_the_whole(patients):
+    good = [(3, 3, patient) for patient in (1, 2, 3) for _ in range(200)]
+    bad = [(3, 3 + (number % 2), 4) for number in range(100)]
+    given = patients([*good, *bad, *[(3, 4, 5)] * 29])
+    assert accuracy.run(AccuracyInput(**given, at_least=0.8)).answer == "pass"
+    verdict = slices.run(SlicesInput(**given, at_least=0.8, by="patient")).verdict
+    assert verdict.answer == "fail"
+    assert (verdict.metric, verdict.estimate, verdict.samples) == ("accuracy of the worst patient", 0.5, 700)
+    assert [(part.name, part.answer, part.samples) for part in verdict.parts] == [
+        *(("4", "fail", 100), ("1", "pass", 200), ("2", "pass", 200), ("3", "pass", 200))
+    ]
+    assert "not judged, having fewer than 30 samples: 5" in verdict.reason
+    page = (given["output"] / "report.html").read_text()
+    assert "Slices, the worst first" in page
+    assert page.count("<circle") == 5
+
+
+def test_slices_without_support_are_no_reason_to_pass(patients):
+    verdict = slices.run(SlicesInput(**patients([(3, 3, 1)] * 29), at_least=0.1, by="patient")).verdict
+    assert (verdict.answer, verdict.bound, verdict.parts) == ("inconclusive", None, ())
+
+
+def test_a_slice_without_support_cannot_be_passed_by_while_more_of_it_may_be_seen(patients):
+    bad = [(3, 3 + (number % 4 > 0), 2) for number in range(80)]
+    given = patients([(3, 3, 1)] * 720 + bad) | {"at_least": 0.8, "by": "patient", "samples": 100}
+    once = slices.run(SlicesInput(**given | {"support": 30}, looks=1)).verdict
+    assert (once.answer, once.samples < 100) == ("pass", True)
+    often = slices.run(SlicesInput(**given | {"support": 30}, looks=4)).verdict
+    assert (often.answer, often.parts[0].name) == ("fail", "2")
+
+
+def test_a_metric_that_is_no_number_for_a_slice_fails_and_its_report_is_whole(patients):
+    given = patients([(3, 3, 1), (5, 5, 1)] * 50 + [(5, 5, 2)] * 40)
+    verdict = slices.run(SlicesInput(**given, metric="f1", at_least=0.1, by="patient")).verdict
+    assert verdict.answer == "fail"
+    assert "f1 of the worst patient is not finite" in verdict.reason
+    assert (verdict.parts[0].name, verdict.parts[0].answer, verdict.parts[0].estimate) == ("2", "fail", None)
+    assert '"nan"' not in (given["output"] / "report.html").read_text()
+
+
+def test_a_metric_that_lacks_samples_to_be_a_number_gets_those_that_are_planned(patients):
+    given = patients([(5, 5, 0)] * 550 + [(3, 3, 0), (4, 3, 0)] * 5)
+    first = accuracy.run(AccuracyInput(**given, metric="f1", at_least=0.1, samples=2)).verdict
+    assert (first.answer, first.estimate) == ("fail", None)
+    more = accuracy.run(AccuracyInput(**given, metric="f1", at_least=0.1, samples=2, looks=10)).verdict
+    assert more.estimate == pytest.approx(2 / 3, abs=0.1)
+
+
+def test_slices_of_a_broken_model_fail(patients):
+    given = patients([(3, 3, 1)] * 99 + [(NO_NUMBER, 3, 2)])
+    verdict = slices.run(SlicesInput(**given, at_least=0.1, by="patient")).verdict
+    assert verdict.answer == "fail"
+    assert "not finite, outputs of 1 of 100 samples hold NaN" in verdict.reason
+
+
+# ---------------------------------------------------------------------------------------------- the user's own
+
+
+def largest(judged):
+    batch = judged.samples("test").inputs
+    value = float(judged.request(batch).max())
+    return Measurement("largest output", "", value, value, value, len(batch), f"by {type(judged.task).__name__}")
+
+
+def broken(judged):
+    raise KeyError(judged.confidence)
+
+
+@pytest.fixture
+def own(judged, monkeypatch):
+    def run(function, **changes):
+        module = types.ModuleType("gate_functions")
+        module.chosen = function
+        monkeypatch.setitem(sys.modules, "gate_functions", module)
+        given = judged([RIGHT] * 5) | {"function": "gate_functions:chosen", "threshold": 0.5, "direction": "at-most"}
+        return custom.run(CustomInput(**given | changes))
+
+    return run
+
+
+def test_the_users_own_measurement_is_judged_like_any_other(own):
+    assert own(largest).verdict.reason.endswith("keeps within 0.5, by Digits")
+    assert own(largest, direction="at-least").answer == "fail"
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (Measurement("x", "", None, 1, 2, 3, ""), "gave a Measurement with what is no number: "),
+        (Measurement("x", "", torch.ones(2), 1, 2, 3, ""), "gave a Measurement with what is no number: "),
+        (Measurement("x", "", 1, "low", 2, 3, ""), "gave a Measurement with what is no number: "),
+        (Measurement("x", "", 1, 2, 0.5, 3, ""), "whose lower bound 2 is above its upper bound 0.5"),
+    ],
+)
+def test_a_measurement_that_cannot_be_judged_is_told_with_its_place(own, given, words):
+    with pytest.raises(StepError, match=words) as caught:
+        own(lambda _: given)
+    assert caught.value.exit_code == ExitCode.CODE
+
+
+def test_a_measurement_may_hold_the_numbers_of_any_library(own):
+    value = torch.tensor(0.25)
+    given = Measurement("x", "", value, value.numpy(), value, value.new_tensor(4).int(), "of tensors")
+    assert own(lambda _: given).verdict.estimate == 0.25
+
+
+def test_the_first_samples_that_the_users_own_gate_asks_for_are_a_fair_part_of_a_sorted_split(judged, own):
+    given = judged([RIGHT] * 300 + [WRONG] * 300)
+
+    def first_targets(about):
+        value = float((about.samples("test", 200).targets == RIGHT[1]).double().mean())
+        return Measurement("share", "", value, value, value, 200, "")
+
+    assert own(first_targets, **given).verdict.estimate == pytest.approx(0.5, abs=0.12)
+
+
+def test_what_the_users_own_gate_gives_or_raises_is_told_with_its_place(own):
+    with pytest.raises(StepError, match="gave int; it must give a Measurement") as caught:
+        own(lambda _: 3)
+    assert caught.value.exit_code == ExitCode.CODE
+    with pytest.raises(StepError, match="is no function"):
+        own(3)
+    with pytest.raises(KeyError) as raised:
+        own(broken)
+    assert f"({__file__}:{broken.__code__.co_firstlineno + 1})" in described(raised.value)
 
 
 # ---------------------------------------------------------------------------------------------- memory

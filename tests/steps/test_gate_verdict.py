@@ -2,12 +2,17 @@
 
 import json
 import math
+import signal
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from argosy.steps import machine, pod
+from argosy.steps.contracts import ExitCode
+from argosy.steps.gate.conclusion import concluded
 from argosy.steps.gate.verdict import AT_LEAST, AT_MOST, Measurement, judge
-from argosy.steps.gates import GateInput, Verdict
+from argosy.steps.gates import MOST_PARTS, GateInput, GateOutput, Part, Policy, Verdict
 
 INPUTS = GateInput(
     output=Path("out"),
@@ -84,3 +89,41 @@ def test_a_missing_pessimistic_bound_does_not_save_a_model_whose_optimistic_boun
 )
 def test_the_reason_is_one_sentence_with_the_numbers_that_decided(direction, unit, bounds, threshold, reason):
     assert judge(INPUTS, measured(*bounds, unit=unit), threshold, direction).reason == reason
+
+
+def test_the_verdict_says_how_on_what_and_where_it_was_reached():
+    part = Part(name="a", answer="pass", estimate=0.9, bound=0.8, samples=3)
+    given = replace(
+        measured(0.90, 0.92, 0.94), method="exact", looks=2, planned=3, champion=4, parts=(part,) * (MOST_PARTS + 1)
+    )
+    verdict = judge(INPUTS.model_copy(update={"inconclusive": Policy.HOLD}), given, 0.91, AT_LEAST)
+    assert (verdict.method, verdict.looks, verdict.champion) == ("exact", 2, 4)
+    assert verdict.parts == (part,) * MOST_PARTS
+    assert (verdict.dataset_hash, verdict.machine) == (INPUTS.dataset_hash, machine.fingerprint())
+    assert (verdict.inconclusive, verdict.lets_pass) == ("hold", True)
+    assert "at 95 % over 3 looks" in verdict.reason
+    assert Verdict.model_validate_json(verdict.model_dump_json()) == verdict
+
+
+@pytest.mark.parametrize(
+    ("threshold", "policy", "code"),
+    [
+        (0.90, "fail", ExitCode.OK),
+        (0.91, "fail", ExitCode.GATE_INCONCLUSIVE),
+        (0.91, "hold", ExitCode.OK),
+        (0.91, "pass", ExitCode.OK),
+        (0.95, "hold", ExitCode.GATE_FAILED),
+        (0.95, "pass", ExitCode.GATE_FAILED),
+    ],
+)
+def test_the_policy_excuses_what_is_inconclusive_and_never_what_failed(threshold, policy, code, tmp_path, capfd):
+    inputs = INPUTS.model_copy(update={"output": tmp_path, "inconclusive": Policy(policy)})
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        ended = pod.end(lambda: (inputs, concluded(inputs, measured(0.90, 0.92, 0.94), threshold, AT_LEAST, 0.0)))
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert ended == code
+    record = GateOutput.model_validate_json((tmp_path / "record.json").read_bytes())
+    assert record.answer == record.verdict.answer
+    assert (record.verdict.reason in capfd.readouterr().err) == (threshold != 0.90)

@@ -108,6 +108,12 @@ def test_a_lack_of_space_or_rights_is_a_matter_of_configuration(number, last_wor
     assert "Traceback" not in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("code", [0, 80])
+def test_users_code_that_exits_has_failed_whatever_its_code(code, last_word):
+    assert pod.end(raising(SystemExit(code))) == ExitCode.CODE
+    assert last_word.read_text().startswith(f"SystemExit: {code} (")
+
+
 @pytest.mark.parametrize("number", [errno.EIO, errno.ESTALE])
 def test_a_disk_that_fails_is_a_matter_of_the_machine(number, last_word, capsys):
     assert pod.end(raising(OSError(number, "Gone", "/models/x"))) == ExitCode.TEMPORARY

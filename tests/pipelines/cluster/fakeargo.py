@@ -16,7 +16,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 TOKEN = "Bearer planted-secret"
 NAMESPACE = "ml"
-RUN = re.compile(rf"/api/v1/workflows/{NAMESPACE}/([^/]+)(?:/(log|stop|retry))?")
+RUN = re.compile(rf"/api/v1/workflows/{NAMESPACE}/([^/]+)(?:/(log|stop|retry|resume))?")
 
 
 @dataclass
@@ -33,8 +33,8 @@ class Asked:
 class FakeArgo:
     """Workflows by name; `faults[kind]` are done one after another in place of the ordinary answer to such a request.
 
-    Kinds: create, list, get, stop, retry, events, log, artifact. A fault is called with the handler; one that returns
-    True lets the ordinary answer follow.
+    Kinds: create, list, get, stop, retry, resume, events, log, artifact. A fault is called with the handler; one that
+    returns True lets the ordinary answer follow.
     """
 
     def __init__(self):
@@ -178,6 +178,23 @@ class Handler(BaseHTTPRequestHandler):
         self.argo.put(workflow)
         self.say(200, workflow)
 
+    def _resume(self, name, _query, body):
+        workflow = self.argo.workflows[name]
+        selector = (body or {}).get("nodeFieldSelector", "")
+        paused = [node for node in workflow["status"]["nodes"].values() if _is_paused(node)]
+        meant = [node for node in paused if not selector or selector == f"id={node['id']}"]
+        if selector and not meant:
+            self.say(
+                400, {"code": 3, "message": "currently, set only targets suspend nodes: no suspend nodes matching"}
+            )
+            return
+        for node in meant:
+            node |= {"phase": "Succeeded", "message": "Resumed by: map[User:ada]", "finishedAt": "2026-01-01T00:00:09Z"}
+        if len(meant) == len(paused):
+            workflow["status"] |= {"phase": "Succeeded", "finishedAt": "2026-01-01T00:00:10Z"}
+        self.argo.put(workflow)
+        self.say(200, workflow)
+
     # ------------------------------------------------------------------------------------------ streams
 
     def begin_stream(self):
@@ -224,6 +241,10 @@ class Handler(BaseHTTPRequestHandler):
 
     def _artifact(self, node, *_):
         self.say(200, self.argo.artifacts[node].encode())
+
+
+def _is_paused(node):
+    return node["type"] == "Suspend" and node["phase"] == "Running"
 
 
 def resets(handler):

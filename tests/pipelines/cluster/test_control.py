@@ -1,4 +1,4 @@
-"""`argosy stop` and `argosy retry` on a cluster: asked for until they are heard, once each."""
+"""`argosy stop`, `retry` and `resume` on a cluster: asked for until they are heard, once each."""
 
 import json
 
@@ -92,3 +92,72 @@ def test_on_a_cluster_a_run_is_never_guessed(argosy, argo, running, command):
     assert done.returncode == 2
     assert "name the run: the newest may be another person's" in done.stderr
     assert argo.of(command) == []
+
+
+# ---------------------------------------------------------------------------------------------- resume
+
+
+@pytest.fixture
+def paused(running, node):
+    """A run that waits for a person in two places."""
+    return running(node("run.hold", "Running", "Suspend"), node("run.approval", "Running", "Suspend"))
+
+
+@pytest.mark.usefixtures("paused")
+def test_resume_ends_every_pause_by_its_identifier_and_follows_the_run(argosy, argo):
+    done = argosy("resume", "run", "-c")
+    assert done.returncode == 0
+    assert "✔ run succeeded" in done.stdout
+    nodes = argo.workflows["run"]["status"]["nodes"]
+    asked = [one.body["nodeFieldSelector"] for one in argo.of("resume")]
+    assert sorted(asked) == sorted(f"id={key}" for key in nodes if nodes[key]["type"] == "Suspend")
+
+
+@pytest.mark.usefixtures("paused")
+def test_resume_of_one_step_leaves_the_other_waiting(connected, argo, argosy):
+    held_by = {node["displayName"]: key for key, node in argo.workflows["run"]["status"]["nodes"].items()}
+    control.resume(connected, "run", held_by["hold"])
+    assert "approval waits for a person" in argosy("show", "run", "-c").stdout
+
+
+@pytest.mark.usefixtures("paused")
+def test_a_resume_whose_answer_is_lost_is_not_refused_because_it_was_heard(connected, argo):
+    nodes = argo.workflows["run"]["status"]["nodes"]
+    hold = next(key for key, node in nodes.items() if node["displayName"] == "hold")
+
+    def loses_the_answer(handler):
+        nodes[hold]["phase"] = "Succeeded"
+        resets(handler)
+
+    argo.faults["resume"].append(loses_the_answer)
+    control.resume(connected, "run", hold)
+    assert nodes[hold]["phase"] == "Succeeded"
+
+
+def test_a_resume_that_argo_refuses_is_told(connected, argo, paused):
+    hold = next(key for key, node in paused["status"]["nodes"].items() if node["displayName"] == "hold")
+    argo.faults["resume"].append(lambda handler: handler.say(403, {"code": 7, "message": "not yours"}))
+    with pytest.raises(ClusterError, match="not yours"):
+        control.resume(connected, "run", hold)
+
+
+def test_what_waits_for_nobody_is_not_resumed(argosy, argo, running, node):
+    running(node("run.say", "Running"))
+    done = argosy("resume", "run", "-c")
+    assert (done.returncode, argo.of("resume")) == (2, [])
+    assert done.stderr == "argosy: run run waits for nobody: its phase is Running\n"
+
+
+@pytest.mark.usefixtures("paused")
+def test_a_run_that_waits_for_a_person_says_so_and_how_to_go_on(argosy):
+    told = argosy("show", "run", "-c").stdout
+    assert told.startswith("⏸ run held: hold, approval wait for a person\n")
+    assert "argosy resume run -c" in told
+    assert "argosy stop run -c" in told
+
+
+def test_a_run_in_which_others_go_on_is_running_and_its_pause_is_held(argosy, running, node):
+    running(node("run.hold", "Running", "Suspend"), node("run.say", "Running"))
+    told = argosy("show", "run", "-c").stdout
+    assert told.startswith("● run running")
+    assert "⏸ hold  held" in told

@@ -1,5 +1,6 @@
 """Push and lock: a digest reaches images.lock, and from there every manifest."""
 
+import re
 import subprocess
 import sys
 import tomllib
@@ -9,6 +10,7 @@ import pytest
 
 from argosy.pipelines.errors import Refusal
 from argosy.pipelines.images import lock
+from argosy.steps import stored
 
 REGISTRY = "registry.example.org/team"
 DIGEST = f"sha256:{'ab' * 32}"
@@ -77,8 +79,21 @@ def test_docker_tells_the_digest_of_its_own_hub_by_the_short_name(repository):
 def test_manifests_name_the_digest_once_it_is_locked(pushed, program):
     unlocked = manifest(pushed, program)
     assert "image: irises:1.2.0\n" in unlocked
+    assert "irises:1.2.0" in held(unlocked)
     lock.write(pushed.folder / "images.lock", {"irises:1.2.0": lock.Entry(REFERENCE, "0" * 40)})
-    assert manifest(pushed, program) == unlocked.replace("irises:1.2.0", REFERENCE)
+    locked = manifest(pushed, program)
+    assert locked.replace(PACKED.search(locked)[0], PACKED.search(unlocked)[0]) == unlocked.replace(
+        "irises:1.2.0", REFERENCE
+    )
+    assert held(locked) == held(unlocked).replace("irises:1.2.0", REFERENCE)
+
+
+PACKED = re.compile(r"--manifest=(\S+)")
+
+
+def held(text):
+    """The manifest that a manifest holds, to be kept with the model."""
+    return stored.unpacked(PACKED.search(text)[1])
 
 
 def manifest(repository, program):

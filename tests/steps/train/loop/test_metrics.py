@@ -9,9 +9,9 @@ import pytest
 import torch
 from mlflow import MlflowClient
 
+from argosy.steps.publish import runs as published
 from argosy.steps.publish.client import connected
-from argosy.steps.publish.recipe import RUN, RUN_UID
-from argosy.steps.publish.registry import Registry
+from argosy.steps.publish.tags import RUN, RUN_UID
 from argosy.steps.train import metrics
 from argosy.steps.train.metrics import Metrics
 
@@ -60,8 +60,9 @@ def test_the_use_of_a_gpu_is_sent_where_its_library_knows_it(uri, monkeypatch):
 def test_publish_completes_the_run_that_the_metrics_are_in_once(uri, tmp_path):
     Metrics(uri, "r").close(0, finished=True)
     with connected(uri) as client:
-        registry = Registry(client, "digits")
-        taken = [registry.run("r", {RUN_UID: uid, RUN: "r"}, None).info.run_id for uid in ("u1", "u1", "u2")]
+        experiment = published.experiment_id(client, "digits", None)
+        made = [published.made(client, experiment, "r", {RUN_UID: uid, RUN: "r"}) for uid in ("u1", "u1", "u2")]
+    taken = [run.info.run_id for run in made]
     assert taken[0] == taken[1] != taken[2]
     assert runs(uri)[-1].info.run_id == taken[0]
     assert runs(uri)[-1].info.artifact_uri.startswith(f"file://{tmp_path}/artifacts/")

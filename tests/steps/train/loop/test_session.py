@@ -9,9 +9,10 @@ import pytest
 import torch
 from torch import nn
 
-from argosy.steps import serving
+from argosy.steps import digits_data, serving
 from argosy.steps.contracts import ExitCode
 from argosy.steps.errors import StepError
+from argosy.steps.exported_model import ModelCard
 from argosy.steps.train import worker
 from argosy.steps.train.session import Stopped, joined
 from argosy.steps.train.surroundings import Alone
@@ -124,6 +125,29 @@ def test_a_measure_that_is_no_number_is_refused_at_the_export(tmp_path):
         session.export(net(), torch.zeros(2), accuracy=float("nan"))
 
 
+@pytest.fixture(scope="module")
+def shards(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data") / "digits"
+    digits_data.main(folder)
+    return folder
+
+
+@pytest.mark.parametrize("sample", [torch.zeros(1, 1, 8, 8), torch.zeros(1, 8, 8, dtype=torch.float64)])
+def test_a_sample_that_gates_would_not_give_the_model_is_refused_at_the_export(tmp_path, shards, sample):
+    alone = Alone(models=tmp_path, data=shards, task="argosy.steps.digits:Digits")
+    words = r"the sample is torch\.float.*, and a sample of the task torch\.float32 of shape \(1, 8, 8\)"
+    with joined(alone) as session, pytest.raises(StepError, match=words) as caught:
+        session.export(nn.Flatten(), sample)
+    assert caught.value.exit_code == ExitCode.CODE
+
+
+def test_the_loss_that_a_script_reported_is_the_models(tmp_path):
+    with joined(Alone(models=tmp_path)) as session:
+        session.export(trained(session, 3, draws := []), torch.zeros(2))
+    card = ModelCard.model_validate_json((tmp_path / "model" / "model.json").read_bytes())
+    assert card.training["loss"] == pytest.approx(draws[-1])
+
+
 def test_an_exported_model_takes_any_batch_on_any_device(tmp_path):
     with joined(Alone(models=tmp_path)) as session:
         session.export(net(), torch.zeros(2), accuracy=0.5)
@@ -133,13 +157,16 @@ def test_an_exported_model_takes_any_batch_on_any_device(tmp_path):
 
 
 def test_a_script_runs_as_python_would_run_it(tmp_path, monkeypatch, capsys):
-    (tmp_path / "beside.py").write_text("NAME = 'beside'")
-    (tmp_path / "own.py").write_text("import sys, beside\nprint(__name__, sys.argv, beside.NAME)")
+    (tmp_path / "vision").mkdir()
+    (tmp_path / "vision" / "beside.py").write_text("NAME = 'beside'")
+    (tmp_path / "vision" / "own.py").write_text(
+        "import sys, beside, vision.beside\nprint(__name__, sys.argv, beside.NAME)"
+    )
     monkeypatch.setattr(sys, "path", ["", *sys.path])
     monkeypatch.setattr(sys, "argv", ["worker", "folder"])
     monkeypatch.chdir(tmp_path)
-    worker._run("own.py")
-    assert capsys.readouterr().out == "__main__ ['own.py'] beside\n"
+    worker._run("vision/own.py")
+    assert capsys.readouterr().out == "__main__ ['vision/own.py'] beside\n"
     with pytest.raises(StepError, match="there is no such file") as caught:
         worker._run("gone.py")
     assert caught.value.exit_code == ExitCode.USAGE

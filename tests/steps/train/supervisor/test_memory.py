@@ -81,7 +81,8 @@ def limited():
 
 @pytest.mark.skipif(not V1.exists() or os.getuid() != 0, reason="needs cgroup v1 and root")
 def test_a_rank_that_the_kernel_kills_for_the_limit_is_out_of_memory(limited, trainings):
-    ended = trainings.end(event="eat", environment={"CONTROL_GROUP": str(limited)})
+    # So many steps that the other rank, which waits for nobody, does not end with a model first.
+    ended = trainings.end(event="eat", total=100_000, environment={"CONTROL_GROUP": str(limited)})
     assert ended.exit_code == ExitCode.OUT_OF_MEMORY, ended.stderr
     words = r"rank 1 was killed: out of memory \(limit 1Gi\); give the pod more; at step 12, .*"
     assert re.fullmatch(words, ended.last_word), ended.last_word

@@ -1,0 +1,143 @@
+"""`python -m argosy.steps.gate.plan --gate=accuracy --threshold=0.9 --expected=0.95 ... --output=FOLDER`.
+
+Tells how many samples a gate needs to be worth having, before any model is trained.
+"""
+
+import math
+import sys
+import time
+from collections.abc import Callable, Sequence
+
+from argosy.steps import arguments, home, pod
+from argosy.steps.contracts import ExitCode
+from argosy.steps.errors import StepError
+from argosy.steps.gate.planning import PlanInput, PlanOutput
+
+MOST = 10_000_000
+"""Samples: who would need more has no gate."""
+
+
+def main(words: Sequence[str]) -> int:
+    if not words or "-h" in words or "--help" in words:
+        text = arguments.help_text("plan", PlanInput).replace("argosy.steps plan", "argosy.steps.gate.plan")
+        sys.stdout.write(f"{text}\n")
+        return ExitCode.OK if words else ExitCode.USAGE
+    home.ensure()
+    return pod.end(lambda: _planned(words))
+
+
+def _planned(words: Sequence[str]) -> tuple[PlanInput, PlanOutput]:
+    inputs = arguments.parsed(PlanInput, words)
+    pod.clear(inputs.output)
+    return inputs, run(inputs)
+
+
+def run(inputs: PlanInput) -> PlanOutput:
+    """The samples that the gate needs, and what those that there are can tell. Raises StepError (USAGE)."""
+    from argosy.steps.gate import looks
+
+    started = time.monotonic()
+    _check(inputs)
+    passes, method = _power(inputs)
+    sizes = looks.sizes(inputs.samples, inputs.looks, inputs.available) if inputs.available else []
+    power = passes(sizes) if sizes else None
+    needed, fewest = _needed(inputs, passes), _fewest(inputs)
+    told = "" if power is None else f"; {sizes[-1]:,} give {100 * power:.3g} %"
+    wanted = (
+        f"no number of samples gives {100 * inputs.power:g} %"
+        if needed is None
+        else (f"{needed:,} samples give {100 * inputs.power:g} % power")
+    )
+    return PlanOutput(
+        summary=f"{wanted}{told}{f'; fewer than {fewest:,} cannot pass' if fewest else ''}",
+        seconds=time.monotonic() - started,
+        fewest=fewest,
+        needed=needed,
+        power=power,
+        samples=tuple(sizes),
+        method=method,
+    )
+
+
+def _check(inputs: PlanInput) -> None:
+    champion, right_or_wrong = inputs.gate == "champion", inputs.spread is None
+    if champion and right_or_wrong and inputs.differing is None:
+        message = "--differing: is missing; or give --spread, of the differences, for scores other than 0 and 1"
+    elif champion and inputs.differing is not None and inputs.differing < abs(inputs.expected):
+        message = (
+            f"--differing={inputs.differing:g}: models whose metrics differ by {inputs.expected:g} differ more often"
+        )
+    elif not champion and right_or_wrong and not (0 < inputs.threshold < 1 and 0 <= inputs.expected <= 1):
+        message = (
+            f"{inputs.expected:g} is expected, where {inputs.threshold:g} must be reached: shares of correct "
+            "predictions lie between 0 and 1; for other scores give --spread"
+        )
+    else:
+        return
+    raise StepError(ExitCode.USAGE, message)
+
+
+def _power(inputs: PlanInput) -> tuple[Callable[[Sequence[int]], float], str]:
+    """The probability of passing as a function of the looks' samples, and how it is computed."""
+    from argosy.steps.gate import power
+
+    threshold, expected, confidence = inputs.threshold, inputs.expected, inputs.confidence
+    several = inputs.looks > 1
+    if inputs.spread is None and inputs.gate != "champion":
+        if inputs.slices == 1:
+            return lambda sizes: power.of_proportion(sizes, threshold, expected, confidence), "exact binomial"
+        how = f"{power.SIMULATED:,} simulated evaluations" if several else "exact binomial"
+        return lambda sizes: power.of_slices(sizes, inputs.slices, threshold, expected, confidence), how
+    spread = inputs.spread if inputs.spread is not None else ((inputs.differing or 0) - expected**2) ** 0.5
+    how = f"normal approximation, {power.SIMULATED:,} simulated evaluations" if several else "normal approximation"
+    excess = expected - threshold
+
+    def of_mean(sizes: Sequence[int]) -> float:
+        each = [max(size // inputs.slices, 1) for size in sizes]
+        return power.of_mean(each, excess, max(spread, 1e-12), confidence) ** inputs.slices
+
+    return of_mean, how
+
+
+def _needed(inputs: PlanInput, passes: Callable[[Sequence[int]], float]) -> int | None:
+    """Samples of all looks together that give the wanted power.
+
+    It grows with them, but for the steps of whole successes: one sample fewer gives less than wanted.
+    """
+    doublings: int = 2 ** (inputs.looks - 1)
+
+    def suffices(first: int) -> bool:
+        return passes([first << look for look in range(inputs.looks)]) >= inputs.power
+
+    if inputs.expected <= inputs.threshold:
+        return None
+    high = 1
+    while not suffices(high):
+        high *= 2
+        if high * doublings > MOST:
+            return None
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if suffices(middle) else (middle, high)
+    return high * doublings
+
+
+def _fewest(inputs: PlanInput) -> int | None:
+    """Samples at which the best of results passes, in the last look. None: a champion's margin of 0 has no such."""
+    from scipy.special import ndtri
+
+    from argosy.steps.gate import bootstrap, looks
+    from argosy.steps.gates import requests_needed
+
+    own = looks.each(inputs.confidence, inputs.looks)
+    if inputs.spread is not None:
+        return bootstrap.FEWEST_CLUSTERS * inputs.slices
+    if inputs.gate != "champion":
+        return requests_needed(inputs.threshold, own) * inputs.slices
+    # Tango's lower bound where no sample differs is - z^2 / (n + z^2).
+    return math.ceil(float(ndtri(own)) ** 2 * (-1 / inputs.threshold - 1)) if inputs.threshold < 0 else None
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
