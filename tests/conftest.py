@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import signal
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,3 +71,11 @@ def argo_examples() -> Path:
     module = json.loads(answer.stdout)
     assert module.get("Sum") == ARGO_SUM, module.get("Error", "another module than the one that was read")
     return Path(module["Dir"]) / "examples"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _hears_ctrl_c():
+    """A shell lets what it starts with `&` ignore Ctrl-C, and so all that this starts (bash(1), SIGNALS)."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

@@ -8,7 +8,7 @@ from argosy.pipelines.commands import place
 from argosy.pipelines.commands.mistake import Mistake
 
 if TYPE_CHECKING:
-    from argosy.steps.contracts import Recipe
+    from argosy.steps.registry import Recipe
 
 SCHEME = "models:/"
 _URI = re.compile(r"models:/([^/:]+)(?:/(\d+)|(@[A-Za-z_][\w-]*))")
@@ -20,7 +20,8 @@ TRACKING_URI = "MLFLOW_TRACKING_URI"
 def recipe(uri: str, tracking_uri: str | None) -> "Recipe":
     """What the model is made of. Raises Mistake."""
     from argosy.pipelines.commands import stepping
-    from argosy.steps.contracts import Recipe, Step
+    from argosy.steps.contracts import Step
+    from argosy.steps.registry import Recipe
 
     name, version = _named(uri)
     fields = {**registry(name, tracking_uri), "version": version}

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from argosy.pipelines.commands.anywhere import OneRun
     from argosy.pipelines.comparison.answer import Reproduction
     from argosy.pipelines.manifest import Json
-    from argosy.steps.contracts import Recipe
     from argosy.steps.pins import Pin
+    from argosy.steps.registry import Recipe
 
 
 @click.command(cls=arguments.OnCluster, epilog="Example: argosy reproduce models:/digits@champion")

@@ -10,8 +10,8 @@ from argosy.steps import values
 from argosy.steps.contracts import Step
 
 if TYPE_CHECKING:
-    from argosy.steps.contracts import Recipe
     from argosy.steps.pins import Pin
+    from argosy.steps.registry import Recipe
 
 MAKES_AGAIN = "argosy/makes-again"
 """Annotation of a run: the model that it makes again."""

@@ -11,9 +11,9 @@ from argosy.pipelines.views import answers
 from argosy.steps import values
 
 if TYPE_CHECKING:
-    from argosy.steps.contracts import Recipe
     from argosy.steps.gates import Verdict
     from argosy.steps.pins import Pin
+    from argosy.steps.registry import Recipe
 
 REVISION, DATASET, PIN = "revision", "dataset", "dataset-pin"
 OF_ITS_OWN = {REVISION, DATASET, PIN}

@@ -25,13 +25,13 @@ def kind(outputs: Outputs) -> str:
 
 def found(run: Run, wanted: str) -> dict[str, dict[str, Any]]:
     """Step -> its outputs with their types, for all steps of one kind."""
-    from argosy.steps import base, contracts, gates  # pydantic: only where a script asks
+    from argosy.steps import base, contracts, gates, registry  # pydantic: only where a script asks
 
     contracts_of: dict[str, type[base.StepOutput]] = {
         "dataset": contracts.StageOutput,
         "training": contracts.TrainOutput,
         "gate": gates.GateOutput,
-        "model": contracts.PublishOutput,
+        "model": registry.PublishOutput,
     }
     fields = contracts_of[wanted].model_fields
     types = {contracts.option(name): info.annotation for name, info in fields.items()}

@@ -6,11 +6,11 @@ the decision after it: an undecided version is decided anew, and finds what it h
 
 from dataclasses import dataclass
 
-from argosy.steps.contracts import PublishInput
 from argosy.steps.gates import Answer, Policy, Verdict
 from argosy.steps.publish import comparison, turn
 from argosy.steps.publish.tags import GATE, REPLACES, Decision
 from argosy.steps.publish.versions import Version, Versions
+from argosy.steps.registry import PublishInput
 
 CHALLENGER = "challenger"
 """Alias of the newest version that lost the comparison with the champion."""

@@ -1,8 +1,8 @@
 """A comparison with the champion, made again where another version has become champion since."""
 
-from argosy.steps.contracts import PublishInput
 from argosy.steps.errors import configuration_error
 from argosy.steps.gates import ChampionInput, Verdict
+from argosy.steps.registry import PublishInput
 
 
 def again(inputs: PublishInput, gate: str) -> Verdict:

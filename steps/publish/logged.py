@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from argosy.steps.contracts import ExitCode, Recipe
+from argosy.steps.contracts import ExitCode
 from argosy.steps.errors import StepError
 from argosy.steps.exported_model import ModelCard
 from argosy.steps.publish import recipe
 from argosy.steps.publish.package import package
 from argosy.steps.publish.tags import RUN_UID
+from argosy.steps.registry import Recipe
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient

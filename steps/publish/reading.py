@@ -4,11 +4,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from argosy.steps.contracts import RecipeInput, RecipeOutput
 from argosy.steps.errors import data_error
 from argosy.steps.publish import place, published, recipe
 from argosy.steps.publish.client import connected
 from argosy.steps.publish.versions import Version, Versions
+from argosy.steps.registry import RecipeInput, RecipeOutput
 
 
 def run(inputs: RecipeInput) -> RecipeOutput:

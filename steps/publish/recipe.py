@@ -8,11 +8,12 @@ from pathlib import Path
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from argosy.steps import stored, values
-from argosy.steps.contracts import ExitCode, PublishInput, Recipe, Step
+from argosy.steps.contracts import ExitCode, Step
 from argosy.steps.errors import StepError, data_error
 from argosy.steps.exported_model import ModelCard
 from argosy.steps.gates import Verdict
 from argosy.steps.publish import tags
+from argosy.steps.registry import PublishInput, Recipe
 
 FOLDER = "recipe"
 """Folder of the recipe's files, beside the model's."""

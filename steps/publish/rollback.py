@@ -2,12 +2,13 @@
 
 import time
 
-from argosy.steps.contracts import ExitCode, RollbackInput, RollbackOutput
+from argosy.steps.contracts import ExitCode
 from argosy.steps.errors import StepError, data_error
 from argosy.steps.publish import place, published
 from argosy.steps.publish.client import connected
 from argosy.steps.publish.tags import GATE, REPLACES, Decision
 from argosy.steps.publish.versions import Version, Versions
+from argosy.steps.registry import RollbackInput, RollbackOutput
 
 HAVE_PASSED = {Decision.CHAMPION, Decision.SUPERSEDED, Decision.ROLLED_BACK}
 

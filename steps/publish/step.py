@@ -4,7 +4,7 @@ import time
 from typing import TYPE_CHECKING
 
 from argosy.steps import exported_model
-from argosy.steps.contracts import ExitCode, PublishInput, PublishOutput
+from argosy.steps.contracts import ExitCode
 from argosy.steps.errors import StepError
 from argosy.steps.exported_model import ModelCard
 from argosy.steps.publish import alias, logged, place, runs, turn
@@ -12,6 +12,7 @@ from argosy.steps.publish.client import connected, without_credentials
 from argosy.steps.publish.recipe import entries, recipe
 from argosy.steps.publish.tags import LEASE
 from argosy.steps.publish.versions import Version, Versions
+from argosy.steps.registry import PublishInput, PublishOutput
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient

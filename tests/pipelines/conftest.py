@@ -2,7 +2,6 @@
 
 import os
 import re
-import signal
 import subprocess
 import sys
 import time
@@ -13,15 +12,6 @@ from pathlib import Path
 import pytest
 
 ARGOSY = Path(sys.executable).with_name("argosy")
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _hears_ctrl_c():
-    """A shell lets what it starts with `&` ignore Ctrl-C, and so all that this starts (bash(1), SIGNALS)."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
 
 RUN = "run"
 CLOCK = "2026-01-01T00:{:02}:{:02}Z"

@@ -20,7 +20,7 @@ from argosy.pipelines.views.run import explanation, summary
 from argosy.pipelines.views.table import table
 from argosy.pipelines.views.watcher import Watcher
 from argosy.pipelines.views.words import coloured, plain
-from argosy.steps import contracts
+from argosy.steps import contracts, gates, registry
 
 STAGED = {"dataset-hash": "d41d.dir", "files": "1797", "bytes": "1234567", "fetched-bytes": "0"}
 TRAINED = {
@@ -239,8 +239,8 @@ def test_the_outputs_that_are_told_are_those_of_the_contracts():
     for shown, contract in [
         (STAGED, contracts.StageOutput),
         (TRAINED, contracts.TrainOutput),
-        (JUDGED, contracts.GateOutput),
-        (PUBLISHED, contracts.PublishOutput),
+        (JUDGED, gates.GateOutput),
+        (PUBLISHED, registry.PublishOutput),
     ]:
         assert set(shown) <= {contracts.option(name) for name in contract.model_fields}
 

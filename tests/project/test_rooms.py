@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
-DOOR = {f"argosy.steps.{name}" for name in ("base", "contracts", "gates", "pins", "stored", "values")}
+DOOR = {f"argosy.steps.{name}" for name in ("base", "contracts", "gates", "pins", "registry", "stored", "values")}
 FORBIDDEN = {
     "pipelines": {"torch", "dvc", "mlflow", "webdataset", "scipy", "numpy"},
     "steps": {"hera", "argosy.pipelines", "click", "rich", "msgspec"},

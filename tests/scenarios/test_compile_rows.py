@@ -13,9 +13,10 @@ from argosy.pipelines.compile import compiled
 from argosy.pipelines.errors import CompileError, SpecError
 from argosy.pipelines.expressions.tags import substitute_tree
 from argosy.steps.arguments import parsed
-from argosy.steps.contracts import PublishInput, TrainInput
+from argosy.steps.contracts import TrainInput
 from argosy.steps.gates import Verdict
 from argosy.steps.hyperparameters import Hyperparameters
+from argosy.steps.registry import PublishInput
 from argosy.steps.usercode import hyperparameters
 from argosy.steps.values import encode
 

@@ -3,8 +3,9 @@
 import pytest
 
 from argosy.steps import arguments
-from argosy.steps.contracts import CONTRACTS, ExitCode, PublishInput, StageInput, Step, TrainInput, option
+from argosy.steps.contracts import CONTRACTS, ExitCode, StageInput, Step, TrainInput, option
 from argosy.steps.errors import StepError
+from argosy.steps.registry import PublishInput
 
 STAGE = ["--output=o", "--dataset=data/digits", "--project=p", "--cache=c"]
 TRAIN = [

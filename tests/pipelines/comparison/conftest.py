@@ -2,9 +2,9 @@
 
 import pytest
 
-from argosy.steps.contracts import Recipe
 from argosy.steps.gates import Answer, Verdict
 from argosy.steps.pins import Pin
+from argosy.steps.registry import Recipe
 
 MANIFEST = """
 apiVersion: argoproj.io/v1alpha1

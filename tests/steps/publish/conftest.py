@@ -19,9 +19,9 @@ import pytest
 import torch
 
 from argosy.steps import exported_model, files
-from argosy.steps.contracts import PublishInput
 from argosy.steps.gates import Answer, Verdict
 from argosy.steps.publish.client import connected
+from argosy.steps.registry import PublishInput
 from argosy.steps.train.export import export
 
 PARAMETERS = [{"name": "learning-rate", "value": "0.01"}, {"name": "note", "value": 'json:"a{\\u007bb"'}]

@@ -21,11 +21,12 @@ from pathlib import Path
 import torch
 
 from argosy.steps import exported_model, files
-from argosy.steps.contracts import ExitCode, PublishInput
+from argosy.steps.contracts import ExitCode
 from argosy.steps.errors import StepError
 from argosy.steps.gates import Answer, Verdict
 from argosy.steps.publish import step
 from argosy.steps.publish.client import connected
+from argosy.steps.registry import PublishInput
 from argosy.steps.train.export import export
 
 FORK = multiprocessing.get_context("fork")  # a process to be killed need not import mlflow anew

@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from argosy.steps.contracts import ExitCode, RollbackInput
+from argosy.steps.contracts import ExitCode
 from argosy.steps.errors import StepError
 from argosy.steps.gates import Answer, Comparison, Policy
 from argosy.steps.publish import comparison, rollback, step
 from argosy.steps.publish.versions import Versions
+from argosy.steps.registry import RollbackInput
 
 GATE = "champion-gate"
 

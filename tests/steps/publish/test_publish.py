@@ -325,7 +325,7 @@ from sqlalchemy import Engine, event
 from argosy.steps import pod, contracts
 from argosy.steps.publish import step
 event.listen(Engine, "connect", lambda connection, _: connection.execute("PRAGMA max_page_count = 20"))
-inputs = contracts.PublishInput.model_validate_json(sys.stdin.read())
+inputs = registry.PublishInput.model_validate_json(sys.stdin.read())
 sys.exit(pod.end(lambda: (inputs, step.run(inputs))))
 """
 
@@ -441,7 +441,7 @@ PUBLISH = """
 import sys
 from argosy.steps import contracts
 from argosy.steps.publish import step
-output = step.run(contracts.PublishInput.model_validate_json(sys.stdin.read()))
+output = step.run(registry.PublishInput.model_validate_json(sys.stdin.read()))
 print(output.version, {"torch", "dvc", "hera"} & set(sys.modules))
 """
 

@@ -3,9 +3,10 @@
 import pytest
 
 from argosy.steps import stored
-from argosy.steps.contracts import ExitCode, RecipeInput
+from argosy.steps.contracts import ExitCode
 from argosy.steps.errors import StepError
 from argosy.steps.publish import reading, step
+from argosy.steps.registry import RecipeInput
 
 MANIFEST = "kind: Workflow\r\nmetadata: {name: ü}\n"
 

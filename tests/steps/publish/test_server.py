@@ -6,12 +6,13 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from argosy.steps import files
-from argosy.steps.contracts import ExitCode, RecipeInput
+from argosy.steps.contracts import ExitCode
 from argosy.steps.errors import StepError
 from argosy.steps.gates import Answer, Comparison
 from argosy.steps.publish import comparison, published, reading, step, turn
 from argosy.steps.publish.client import connected
 from argosy.steps.publish.versions import Versions
+from argosy.steps.registry import RecipeInput
 
 GATE = "champion-gate"
 
