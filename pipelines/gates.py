@@ -5,7 +5,7 @@ A gate's settings have the names of its step's inputs (`argosy.steps.gates`), an
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, FiniteFloat, field_validator, model_validator
+from pydantic import AfterValidator, Field, FiniteFloat, model_validator
 from pydantic_core.core_schema import ValidationInfo
 
 from argosy.pipelines.nouns import Noun
@@ -21,6 +21,17 @@ Looks = Annotated[int, Field(ge=1, le=10)]
 
 CORRECT = "correct"
 """The metric that every task has: whether a sample is predicted correctly."""
+
+
+def _share_of_correct(at_least: float, given: ValidationInfo) -> float:
+    """The value that the metric is held against, which of correct predictions is a share. Raises ValueError."""
+    if given.data.get("metric") == CORRECT and not 0 < at_least < 1:
+        bound = "is not below 1" if at_least >= 1 else "is not above 0"
+        raise ValueError(f"{at_least:g} {bound}; give the share of samples that must be predicted correctly")
+    return at_least
+
+
+Reached = Annotated[FiniteFloat, AfterValidator(_share_of_correct)]
 
 
 class Gate(Noun):
@@ -117,15 +128,10 @@ class Accuracy(Sampled):
     name: GateName = Field(
         default="accuracy-gate", description="title in the Argo UI, ending in -gate", examples=["accuracy-gate"]
     )
-    at_least: FiniteFloat = Field(
+    at_least: Reached = Field(
         description="share of samples that must be predicted correctly, or the value that another metric must reach",
         examples=[0.95],
     )
-
-    @field_validator("at_least")
-    @classmethod
-    def _is_a_share(cls, at_least: float, given: ValidationInfo) -> float:
-        return share_of_correct(at_least, given)
 
 
 class Slices(Sampled):
@@ -138,18 +144,13 @@ class Slices(Sampled):
         default="slices-gate", description="title in the Argo UI, ending in -gate", examples=["slices-gate"]
     )
     by: str = Field(pattern=rf"^{LABEL}$", description="label that tells the slices apart", examples=["hospital"])
-    at_least: FiniteFloat = Field(
+    at_least: Reached = Field(
         description="share of a slice's samples that must be predicted correctly, or another metric's value",
         examples=[0.9],
     )
     support: int = Field(
         default=30, ge=1, description="number of samples below which a slice is named and not judged", examples=[30]
     )
-
-    @field_validator("at_least")
-    @classmethod
-    def _is_a_share(cls, at_least: float, given: ValidationInfo) -> float:
-        return share_of_correct(at_least, given)
 
 
 class NotWorseThanChampion(Sampled):
@@ -200,11 +201,3 @@ class CustomGate(Gate):
     def settings(self) -> dict[str, object]:
         own = {"threshold": getattr(self, self.limit), "direction": option(self.limit)}
         return super().settings() | own
-
-
-def share_of_correct(at_least: float, given: ValidationInfo) -> float:
-    """The value that the metric is held against, which of correct predictions is a share. Raises ValueError."""
-    if given.data.get("metric") == CORRECT and not 0 < at_least < 1:
-        bound = "is not below 1" if at_least >= 1 else "is not above 0"
-        raise ValueError(f"{at_least:g} {bound}; give the share of samples that must be predicted correctly")
-    return at_least

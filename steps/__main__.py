@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
-from argosy.steps import arguments, home, pod
+from argosy.steps import arguments, pod, program
 from argosy.steps.base import StepInput, StepOutput
 from argosy.steps.contracts import CONTRACTS, ExitCode, Step
 
@@ -45,18 +45,16 @@ def main(words: Sequence[str]) -> int:
     if name not in list(Step):
         pod.last_word(f"{name}: no such step{arguments.nearest(name, Step)}\n{USAGE}")
         return ExitCode.USAGE
-    if "-h" in rest or "--help" in rest:
-        sys.stdout.write(f"{arguments.help_text(name, CONTRACTS[Step(name)][0])}\n")
+    kind = CONTRACTS[Step(name)][0]
+    if program.HELP & {*rest}:
+        sys.stdout.write(f"{arguments.help_text(f'argosy.steps {name}', kind)}\n")
         return ExitCode.OK
-    home.ensure()
-    return pod.end(lambda: _ran(Step(name), rest))
 
+    def run(inputs: StepInput) -> StepOutput:
+        work: Callable[[StepInput], StepOutput] = importlib.import_module(RUNS[Step(name)]).run
+        return work(inputs)
 
-def _ran(step: Step, words: Sequence[str]) -> tuple[StepInput, StepOutput]:
-    inputs = arguments.parsed(CONTRACTS[step][0], words)
-    pod.clear(inputs.output)
-    run: Callable[[StepInput], StepOutput] = importlib.import_module(RUNS[step]).run
-    return inputs, run(inputs)
+    return program.ended(kind, run, rest)
 
 
 if __name__ == "__main__":

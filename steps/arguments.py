@@ -34,9 +34,9 @@ def parsed(model: type[Input], words: Sequence[str]) -> Input:
     return inputs
 
 
-def help_text(name: str, model: type[StepInput]) -> str:
-    """What `--help` prints."""
-    lines = [f"usage: python -m argosy.steps {name} --NAME=VALUE ...", "", _first_line(model), ""]
+def help_text(program: str, model: type[StepInput]) -> str:
+    """What `--help` prints; `program` is what comes after `python -m`."""
+    lines = [f"usage: python -m {program} --NAME=VALUE ...", "", _first_line(model), ""]
     for field, info in model.model_fields.items():
         default = (
             "" if info.is_required() else f" [default: {values.encode(info.get_default(call_default_factory=True))}]"

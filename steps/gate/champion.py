@@ -4,7 +4,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from torch import Tensor
@@ -72,15 +72,12 @@ def _champion(inputs: ChampionInput) -> Iterator[Champion | None]:
 
 def _nothing(why: str, champion: int | None) -> Measurement:
     """No difference, known without a sample."""
-    return Measurement(
-        metric=METRIC, unit="", estimate=0.0, lower=0.0, upper=0.0, samples=0, conditions=why, champion=champion
-    )
+    return replace(Measurement.exact(METRIC, "", 0.0, 0, why), champion=champion)
 
 
 def _compared(inputs: ChampionInput, champion: Champion) -> Measurement:
     model = exported.load(inputs)
-    card = exported_model.verified(inputs.models / inputs.model, inputs.model_hash)
-    with sampled.sampling(inputs, [model, _opponent(champion, model, card)]) as sampling:
+    with sampled.sampling(inputs, [model, _opponent(champion, model)]) as sampling:
 
         def measure(scores: list[Scores], confidence: float) -> Measurement:
             new, old = scores
@@ -102,16 +99,16 @@ class Opponent(Exported):
             raise data_error(f"{self.champion}: fails on samples that this model takes: {error}") from error
 
 
-def _opponent(champion: Champion, model: Exported, card: ModelCard) -> Opponent:
+def _opponent(champion: Champion, model: Exported) -> Opponent:
     other = ModelCard.model_validate_json((champion.folder / exported_model.CARD).read_bytes())
-    if (shapes := _shapes(other)) != _shapes(card):
-        raise data_error(f"{champion.name}: {shapes}, but this model {_shapes(card)}: the two cannot be compared")
+    if (shapes := _shapes(other)) != _shapes(model.card):
+        raise data_error(f"{champion.name}: {shapes}, but this model {_shapes(model.card)}: the two cannot be compared")
     path = champion.folder / exported_model.PROGRAM
     try:
         program = serving.load_program(path, model.device.name)
     except Exception as error:
         raise data_error(f"{champion.name}: torch cannot load its {path.name}: {error}") from error
-    return Opponent(program, model.device, model.task, champion.name)
+    return Opponent(program, model.device, model.task, other, champion.name)
 
 
 def _shapes(card: ModelCard) -> str:

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from argosy.steps import exported_model, serving, task
 from argosy.steps.errors import data_error
+from argosy.steps.exported_model import ModelCard
 from argosy.steps.gate.device import Device, device
 from argosy.steps.gates import GateInput
 from argosy.steps.task import Task
@@ -18,6 +19,7 @@ class Exported:
     program: nn.Module
     device: Device
     task: Task
+    card: ModelCard
 
     def request(self, batch: Tensor) -> Tensor:
         """Outputs for a batch in host memory. They stay on the device, which may not have finished them."""
@@ -40,4 +42,4 @@ def loaded(folder: Path, model_hash: str, task_name: str, gpus: int) -> Exported
         program = serving.load_program(path, chosen.name)
     except Exception as error:
         raise data_error(f"{path}: torch cannot load it: {error}") from error
-    return Exported(program, chosen, task.made(task_name, card.hyperparameters))
+    return Exported(program, chosen, task.made(task_name, card.hyperparameters), card)

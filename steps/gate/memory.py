@@ -1,7 +1,4 @@
-"""The most memory that is held while the exported model is loaded and serves requests.
-
-A peak is a maximum and no sample of anything: its bounds are the measured value itself.
-"""
+"""The most memory that is held while the exported model is loaded and serves requests: a maximum, and no sample."""
 
 import time
 from itertools import islice
@@ -28,12 +25,6 @@ def run(inputs: MemoryInput) -> GateOutput:
 
 def measurement(device: Device, inputs: MemoryInput) -> Measurement:
     peak = device.peak_bytes() / MIB
-    return Measurement(
-        metric="peak memory" if device.name == "cpu" else "peak GPU memory",
-        unit="MiB",
-        estimate=peak,
-        lower=peak,
-        upper=peak,
-        samples=inputs.requests,
-        conditions=f"over loading and {inputs.requests} requests of {inputs.batch_size}",
-    )
+    metric = "peak memory" if device.name == "cpu" else "peak GPU memory"
+    conditions = f"over loading and {inputs.requests} requests of {inputs.batch_size}"
+    return Measurement.exact(metric, "MiB", peak, inputs.requests, conditions)

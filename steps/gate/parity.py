@@ -22,19 +22,11 @@ from argosy.steps.gates import GateOutput, ParityInput
 def run(inputs: ParityInput) -> GateOutput:
     """Raises StepError (DATA) when the model or its reference is missing or damaged."""
     started = time.monotonic()
-    folder = inputs.models / inputs.model
-    given, wanted = reference(folder, exported_model.verified(folder, inputs.model_hash))
     model = exported.load(inputs)
+    given, wanted = reference(inputs.models / inputs.model, model.card)
     difference = relative_difference(model.request(given).cpu(), wanted)
-    measured = Measurement(
-        metric="relative difference to the trained model",
-        unit="",
-        estimate=difference,
-        lower=difference,
-        upper=difference,
-        samples=len(given),
-        conditions=f"over the outputs for {len(given)} samples on {model.device.name}",
-    )
+    conditions = f"over the outputs for {len(given)} samples on {model.device.name}"
+    measured = Measurement.exact("relative difference to the trained model", "", difference, len(given), conditions)
     return concluded(inputs, measured, inputs.at_most, AT_MOST, started)
 
 

@@ -8,28 +8,13 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 
-from argosy.steps import arguments, home, pod
+from argosy.steps import program
 from argosy.steps.contracts import ExitCode
 from argosy.steps.errors import StepError
 from argosy.steps.gate.planning import PlanInput, PlanOutput
 
 MOST = 10_000_000
 """Samples: who would need more has no gate."""
-
-
-def main(words: Sequence[str]) -> int:
-    if not words or "-h" in words or "--help" in words:
-        text = arguments.help_text("plan", PlanInput).replace("argosy.steps plan", "argosy.steps.gate.plan")
-        sys.stdout.write(f"{text}\n")
-        return ExitCode.OK if words else ExitCode.USAGE
-    home.ensure()
-    return pod.end(lambda: _planned(words))
-
-
-def _planned(words: Sequence[str]) -> tuple[PlanInput, PlanOutput]:
-    inputs = arguments.parsed(PlanInput, words)
-    pod.clear(inputs.output)
-    return inputs, run(inputs)
 
 
 def run(inputs: PlanInput) -> PlanOutput:
@@ -140,4 +125,4 @@ def _fewest(inputs: PlanInput) -> int | None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(program.main("argosy.steps.gate.plan", PlanInput, run, sys.argv[1:]))

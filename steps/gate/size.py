@@ -18,13 +18,5 @@ def run(inputs: SizeInput) -> GateOutput:
     folder = inputs.models / inputs.model
     exported_model.verified(folder, inputs.model_hash)
     size = sum((folder / name).stat().st_size for name in SERVED) / MIB
-    measured = Measurement(
-        metric="model size",
-        unit="MiB",
-        estimate=size,
-        lower=size,
-        upper=size,
-        samples=len(SERVED),
-        conditions=f"as {' and '.join(SERVED)}",
-    )
+    measured = Measurement.exact("model size", "MiB", size, len(SERVED), f"as {' and '.join(SERVED)}")
     return concluded(inputs, measured, inputs.at_most_mib, AT_MOST, started)

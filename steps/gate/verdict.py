@@ -64,6 +64,11 @@ class Measurement:
     sections: tuple[Section, ...] = ()
     """What the report shows besides."""
 
+    @classmethod
+    def exact(cls, metric: str, unit: str, value: float, samples: int, conditions: str) -> "Measurement":
+        """Of what is no sample of anything: its bounds are the measured value itself."""
+        return cls(metric, unit, value, value, value, samples, conditions)
+
     @property
     def is_finite(self) -> bool:
         return all(math.isfinite(value) for value in (self.estimate, self.lower, self.upper) if value is not None)

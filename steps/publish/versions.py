@@ -71,11 +71,11 @@ class Versions:
         """Those that count, and the others."""
         found = sorted(map(_version, self._found()), key=lambda one: one.number)
         first: dict[str, Version] = {}
+        counts, others = list[Version](), list[Version]()
         for one in found:
-            if one.run_uid is not None:
-                first.setdefault(one.run_uid, one)
-        counts = [one for one in found if one.run_uid is None or first[one.run_uid] is one]
-        return counts, [one for one in found if one not in counts]
+            is_first = one.run_uid is None or first.setdefault(one.run_uid, one) is one
+            (counts if is_first else others).append(one)
+        return counts, others
 
     def of(self, run_uid: str) -> Version | None:
         """The one that this run has published, if it has."""

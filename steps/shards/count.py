@@ -2,12 +2,11 @@
 
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 from pydantic import Field
 
-from argosy.steps import arguments, home, pod
+from argosy.steps import program
 from argosy.steps.base import Split, StepInput, StepOutput
 
 
@@ -22,21 +21,15 @@ class CountOutput(StepOutput):
     samples: int = Field(ge=0, description="samples of the split")
 
 
-def main(words: Sequence[str]) -> int:
-    home.ensure()
-    return pod.end(lambda: _counted(words))
-
-
-def _counted(words: Sequence[str]) -> tuple[CountInput, CountOutput]:
+def run(inputs: CountInput) -> CountOutput:
+    """Raises StepError (DATA) for shards that are missing or damaged."""
     from argosy.steps.shards.indexing import index
 
     started = time.monotonic()
-    inputs = arguments.parsed(CountInput, words)
-    pod.clear(inputs.output)
     samples = len(index(inputs.folder, inputs.split))
     summary = f"{samples:,} samples in {inputs.split}"
-    return inputs, CountOutput(summary=summary, seconds=time.monotonic() - started, samples=samples)
+    return CountOutput(summary=summary, seconds=time.monotonic() - started, samples=samples)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(program.main("argosy.steps.shards.count", CountInput, run, sys.argv[1:]))
