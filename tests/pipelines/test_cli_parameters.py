@@ -81,6 +81,7 @@ def test_a_value_that_its_step_takes_is_not_refused(run, project):
 def test_the_users_own_rules_among_hyperparameters_hold_too(run):
     own = """
 from pydantic import model_validator
+from argosy.steps.digits_hyperparameters import DigitsHyperparameters
 class Own(DigitsHyperparameters):
     @model_validator(mode="after")
     def _fits(self):

@@ -322,7 +322,7 @@ def test_what_mlflow_refuses_is_said_in_one_line(inputs, mlflow_client):
 PUBLISH_WITHIN = """
 import sys
 from sqlalchemy import Engine, event
-from argosy.steps import pod, contracts
+from argosy.steps import pod, registry
 from argosy.steps.publish import step
 event.listen(Engine, "connect", lambda connection, _: connection.execute("PRAGMA max_page_count = 20"))
 inputs = registry.PublishInput.model_validate_json(sys.stdin.read())
@@ -439,7 +439,7 @@ def test_parameters_that_are_not_argos_list_are_refused(inputs, text):
 
 PUBLISH = """
 import sys
-from argosy.steps import contracts
+from argosy.steps import registry
 from argosy.steps.publish import step
 output = step.run(registry.PublishInput.model_validate_json(sys.stdin.read()))
 print(output.version, {"torch", "dvc", "hera"} & set(sys.modules))
