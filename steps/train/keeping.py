@@ -63,6 +63,11 @@ class Keeper:
         self.stall_seconds += ended - began
         self._around.interval.saved(ended, ended - began, self._checkpoints.save_seconds)
 
+    def amend(self, step: int, metric: float) -> None:
+        """The checkpoint that was resumed from, at this step, has this metric."""
+        self._saved_step = 0
+        self.save(step, metric)
+
     def finish(self) -> None:
         """What was saved counts when this returns."""
         if self._checkpoints is not None:

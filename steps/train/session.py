@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import NoReturn
 
 from torch import Tensor, nn
 
@@ -143,6 +144,23 @@ class Session:
             self._keeper.finish()
         self._pace.start()
         return self.stopped
+
+    def amend(self, metric: float, **metrics: Number) -> None:
+        """Before the first step: the checkpoint that was resumed from has this metric, and the step these."""
+        self._keeper.amend(self.step, metric)
+        self._telling.amended(self.step, metrics)
+
+    def is_asked_to_stop(self) -> bool:
+        """The same on every rank; every rank asks. In the midst of a step: leave what takes long undone, and the step
+        ends with a checkpoint, and the training. Before the first: leave.
+        """
+        self._must_save |= (asked := self.summed(self._around.stop.is_set()) > 0)
+        return asked
+
+    def leave(self) -> NoReturn:
+        """Before the first step: ends the process, which was asked to stop; nothing is new."""
+        self.stopped = True
+        raise Stopped
 
     def watch(self, watcher: Callable[[Losses], None]) -> None:
         """Is told the loss of every step, of all ranks together and on every rank, before a checkpoint has it."""

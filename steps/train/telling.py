@@ -38,6 +38,11 @@ class Telling:
         if self._metrics is not None:
             self._metrics.add(step, {**self._own(seconds, stalled), **measured})
 
+    def amended(self, step: int, measured: Mapping[str, Tensor | float]) -> None:
+        """What an attempt before has not measured any more of this step."""
+        if self._metrics is not None:
+            self._metrics.add(step, measured)
+
     def close(self, step: int, *, finished: bool) -> None:
         if self._metrics is not None:
             self._metrics.close(step, finished=finished)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import islice
 
 import torch
 from torch import Tensor, nn
@@ -12,7 +13,7 @@ from argosy.steps.contracts import TrainInput
 from argosy.steps.train import parts
 from argosy.steps.train.advance import Advance, output_of
 from argosy.steps.train.data.batch import Batch
-from argosy.steps.train.data.evaluation import evaluation
+from argosy.steps.train.data.evaluation import evaluation, rounds
 from argosy.steps.train.data.feed import Feed
 from argosy.steps.train.data.loader import Loader
 from argosy.steps.train.data.seeding import seed_generators
@@ -62,6 +63,8 @@ class Trainer:
 
     def _go_on(self, first: int) -> None:
         self._model.train()
+        if first and self._is_looked_at(first) and not self._looks.has(first):
+            self._look_after_all(first)
         batches = self._loader.batches(first)
         for step in self._session.steps(self._loader.total):
             if self._looks.are_enough(self._loop.patience):
@@ -77,7 +80,10 @@ class Trainer:
         if self._average is not None:
             self._average.update_parameters(self._model)
         if self._is_looked_at(step + 1):
-            measured["validation_accuracy"] = self._look(step + 1)
+            accuracy = self._look(step + 1)
+            if accuracy is not None:
+                measured["validation_accuracy"] = accuracy
+                self._session.keep(accuracy)
         self._session.report(loss=loss, samples=batch.samples, **measured)
 
     def _is_looked_at(self, step: int) -> bool:
@@ -86,27 +92,42 @@ class Trainer:
         every = self._loop.evaluate_every_epochs
         return step == self._loader.total or (every > 0 and rest == 0 and epochs % every == 0)
 
-    def _look(self, step: int) -> float:
+    def _look_after_all(self, step: int) -> None:
+        """At the model of a checkpoint, where a stop had cut the look short."""
+        accuracy = self._look(step)
+        if accuracy is None:
+            self._session.leave()
+        self._session.amend(accuracy, validation_accuracy=accuracy)
+
+    def _look(self, step: int) -> float | None:
+        """None: a stop has cut it short."""
         with self._session.aside("evaluate"):
             accuracy = self._accuracy()
-        self._looks.add(step, accuracy)
-        self._session.keep(accuracy)
+        if accuracy is not None:
+            self._looks.add(step, accuracy)
         return accuracy
 
-    def _accuracy(self) -> float:
+    def _accuracy(self) -> float | None:
         """Share of validation samples that are predicted correctly; every rank judges its part."""
         for module in self._weights.values():
             parts.share_buffers(module)
-        model, session = self._judged, self._session
-        size = self._task.hyperparameters.batch_size
-        correct = 0
-        model.eval()
+        self._judged.eval()
         with torch.inference_mode():
-            for inputs, targets in evaluation(self._task, self._validation, session.rank, session.size, size):
-                outputs = output_of(model, self._task, inputs.to(session.device))
+            correct = self._correct()
+        self._judged.train()
+        return None if correct is None else self._session.summed(correct) / len(self._validation)
+
+    def _correct(self) -> int | None:
+        """Of this rank's part of the samples."""
+        session, size, correct = self._session, self._task.hyperparameters.batch_size, 0
+        batches = evaluation(self._task, self._validation, session.rank, session.size, size)
+        for _ in range(rounds(self._validation, session.size, size)):
+            if session.is_asked_to_stop():
+                return None
+            for inputs, targets in islice(batches, 1):
+                outputs = output_of(self._judged, self._task, inputs.to(session.device))
                 correct += int(task.correct(self._task, outputs, targets.to(session.device)).sum())
-        model.train()
-        return session.summed(correct) / len(self._validation)
+        return correct
 
     def _best(self) -> float:
         """The best model seen is the one that is exported. Its accuracy."""

@@ -88,6 +88,9 @@ class Looks:
     def last_step(self) -> int:
         return self._steps[-1]
 
+    def has(self, step: int) -> bool:
+        return step in self._steps
+
     def accuracy(self, step: int) -> float:
         return self._accuracies[self._steps.index(step)]
 

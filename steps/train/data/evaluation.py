@@ -11,10 +11,15 @@ from argosy.steps.train.data.ahead import Ahead
 from argosy.steps.train.data.seeding import kept_generators
 
 
+def rounds(dataset: Dataset, size: int, batch_size: int) -> int:
+    """The most batches that any rank gets."""
+    return len(range(0, len(range(0, len(dataset), size)), batch_size))
+
+
 def evaluation(task: Task, dataset: Dataset, rank: int, size: int, batch_size: int) -> Iterator[tuple[Tensor, Tensor]]:
     """Inputs and targets of this rank's samples, so many at a time. What a task draws for a sample is always the same.
 
-    Ranks can differ by one in how many batches they get. Raises StepError as samples.load does.
+    Ranks can differ by one in how many batches they get, see `rounds`. Raises StepError as samples.load does.
     """
     mine = range(rank, len(dataset), size)
     parts = (mine[begin : begin + batch_size] for begin in range(0, len(mine), batch_size))

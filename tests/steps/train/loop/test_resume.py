@@ -5,6 +5,8 @@ import torch
 
 from argosy.steps.digits import Digits
 from argosy.steps.errors import StepError
+from argosy.steps.train.checkpoints.manifest import Manifest
+from argosy.steps.train.data.evaluation import rounds
 from argosy.steps.train.session import Session, Stopped
 
 EVERYTHING = {
@@ -52,6 +54,48 @@ def test_a_training_that_was_stopped_twice_is_equal_bit_for_bit(precision, train
     assert equal(whole, resumed)
     measures = {name: whole.card.training[name] for name in ("loss", "validation_accuracy", "steps")}
     assert measures.items() <= resumed.card.training.items()
+
+
+@pytest.fixture
+def cut(monkeypatch):
+    """Asks the session to stop when it looks so often whether it should, in the midst of its looks at the model."""
+    original = Session.is_asked_to_stop
+
+    def ask(wanted):
+        calls = iter(range(1, wanted + 1))
+
+        def is_asked_to_stop(self):
+            if next(calls) == wanted:  # once more raises StopIteration
+                self._around.stop.set()
+            return original(self)
+
+        monkeypatch.setattr(Session, "is_asked_to_stop", is_asked_to_stop)
+
+    return ask
+
+
+def metrics(folder):
+    """What checkpoints that stay know of their models."""
+    manifests = [Manifest.read(path.read_bytes()) for path in folder.glob("checkpoints/*/manifest.json")]
+    return sorted((one.step, one.metric) for one in manifests)
+
+
+def test_a_stop_cuts_a_look_short_and_the_next_attempt_begins_with_it(train, cut, monkeypatch, tmp_path):
+    settings = {**EVERYTHING, "epochs": 3, "batch_size": 16}
+    stopped = tmp_path / "stopped"
+    whole = train(folder=tmp_path / "whole", **settings)
+    per_look = rounds(whole.trainer._validation, 1, 16)
+    assert per_look > 2
+    for number in (per_look + 2, 1, per_look, per_look + 1):
+        cut(number)
+        with pytest.raises(Stopped):
+            train(folder=stopped, **settings)
+    monkeypatch.undo()
+    resumed = train(folder=stopped, **settings)
+    assert resumed.resumed_at == resumed.card.training["steps"]
+    assert equal(whole, resumed)
+    assert resumed.trainer._looks.state_dict() == whole.trainer._looks.state_dict()
+    assert metrics(stopped) == metrics(tmp_path / "whole")
 
 
 def test_a_stop_between_the_end_and_the_model_needs_no_step_again(train, monkeypatch, tmp_path):
