@@ -1,6 +1,6 @@
 """A split's samples as a task's tensors."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,20 +26,16 @@ class Samples:
         return len(self.targets)
 
 
-def read(folder: Path, split: str) -> Iterator[Sample]:
-    """Every sample of a split, in the order of its shards."""
+def read(folder: Path, split: str) -> list[Sample]:
+    """Every sample of a split, in the order of its shards. Raises StepError (DATA) with all faults of the shards."""
     dataset = index(folder, split)
-    return map(dataset.sample, range(len(dataset)))
+    return dataset.samples(range(len(dataset)))
 
 
-def load(task: Task, folder: Path, split: str, limit: int | None = None) -> Samples:
-    """A split, or its first samples.
-
-    Raises StepError (DATA) that names the sample which the task refuses, or all faults of the split's shards.
-    """
-    dataset = index(folder, split)
-    firsts = [dataset.sample(number) for number in range(len(dataset))[:limit]]
-    return stacked(firsts, [decoded(task, sample) for sample in firsts])
+def load(task: Task, folder: Path, split: str) -> Samples:
+    """A split in memory. Raises StepError as `read` and `decoded` do."""
+    every = read(folder, split)
+    return stacked(every, [decoded(task, sample) for sample in every])
 
 
 def decoded(task: Task, sample: Sample) -> tuple[Tensor, Tensor]:

@@ -46,7 +46,7 @@ class JudgedSplit:
         return self._decoded(self._read(0, count))
 
     def _read(self, first: int, end: int | None) -> list[Sample]:
-        return [self._dataset.sample(place) for place in self._order[first:end]]
+        return self._dataset.samples(self._order[first:end])
 
     def _decoded(self, read: list[Sample]) -> Samples:
         return samples.stacked(read, [samples.decoded(self.task, one) for one in read])

@@ -22,6 +22,8 @@ from argosy.steps.contracts import ExitCode
 from argosy.steps.digits import Digits
 from argosy.steps.errors import StepError
 from argosy.steps.gate import accuracy, custom, latency, memory, slices
+from argosy.steps.gate.exported import load
+from argosy.steps.gate.requests import DISTINCT_SAMPLES, requests
 from argosy.steps.gate.verdict import Measurement
 from argosy.steps.gates import AccuracyInput, CustomInput, LatencyInput, MemoryInput, SlicesInput
 from argosy.steps.pod import described
@@ -97,6 +99,14 @@ def test_one_output_that_is_not_finite_fails_however_good_the_rest(judged):
     assert gate.answer == "fail"
     assert gate.verdict.estimate is None
     assert gate.verdict.reason == "accuracy is not finite, outputs of 1 of 600 samples hold NaN or infinity"
+
+
+def test_requests_are_a_random_part_of_a_split_that_is_sorted(judged):
+    inputs = MemoryInput(**judged([(3, 3)] * DISTINCT_SAMPLES + [(5, 5)] * DISTINCT_SAMPLES), at_most_mib=1000)
+    asked = requests(load(inputs), inputs, batch_size=DISTINCT_SAMPLES)
+    first_pixels = (next(asked)[:, 0, 0, 0] * 16).round().tolist()
+    assert 0.4 < first_pixels.count(3) / DISTINCT_SAMPLES < 0.6
+    assert set(first_pixels) == {3, 5}
 
 
 @pytest.mark.parametrize(("gate", "kind"), [(accuracy, AccuracyInput), (latency, LatencyInput), (memory, MemoryInput)])
