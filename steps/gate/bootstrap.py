@@ -16,6 +16,10 @@ from argosy.steps.gate.interval import Interval
 
 FEWEST_CLUSTERS = 20
 """Of fewer the bootstrap tells little: they are unlikely to show how far the others scatter."""
+FEWEST_STANDING_OUT = 6
+"""Clusters unlike the most, such as those with an error: of fewer, hardly any resample shows how rare they are. With
+50 clusters of 1 to 19 samples, a mean of 0.95 and a correlation of 0.3, 5.8 % pass at the threshold without this.
+"""
 TAIL = 50
 """Resamples beyond the bound: it then moves little from seed to seed."""
 DRAWS_AT_ONCE = 2**22
@@ -30,15 +34,16 @@ def mean(scores: Floats, clusters: Indices, confidence: float, seed: int, span: 
     """The mean of the scores, of which whole clusters (numbered from 0) were drawn, by the studentised bootstrap.
 
     Hall, The bootstrap and Edgeworth expansion (1992), section 3.10; the spread of a ratio of sums by linearisation.
-    All scores lie within `span`; None: nothing is known of that. Where the scatter that was seen is too small for the
-    bootstrap, a bound is one that only needs the span.
+    All scores lie within `span`; None: nothing is known of that. Where too little scatter was seen for the bootstrap, a
+    bound is one that only needs the span.
     """
     totals: Floats = np.bincount(clusters, scores).astype(np.float64)
     sizes = np.bincount(clusters).astype(np.float64)
     estimate = float(scores.mean())
     if len(sizes) < FEWEST_CLUSTERS:
         return _too_few(estimate, len(sizes))
-    tail = _studentised(totals, sizes, 1 - confidence, seed)
+    is_telling = _standing_out(totals / sizes) >= FEWEST_STANDING_OUT
+    tail = _studentised(totals, sizes, 1 - confidence, seed) if is_telling else None
     method = f"studentised bootstrap of {len(sizes):,} {'samples' if len(sizes) == len(scores) else 'clusters'}"
     if tail is not None:
         return Interval(estimate, estimate - tail[1], estimate - tail[0], method)
@@ -81,6 +86,11 @@ def statistic(of: Callable[[Indices], float], clusters: Indices, confidence: flo
 def _too_few(estimate: float, clusters: int) -> Interval:
     lacks = f"a bound needs {FEWEST_CLUSTERS} clusters of samples, and there are {clusters}"
     return Interval(estimate, None, None, "bootstrap", lacks)
+
+
+def _standing_out(means: Floats) -> int:
+    """How many clusters do not have the mean that the most have."""
+    return len(means) - int(np.unique(means, return_counts=True)[1].max())
 
 
 def _resamples(error: float) -> int:
