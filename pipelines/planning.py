@@ -22,6 +22,10 @@ class Expectations:
     spread: float | None = None
     """Standard deviation of a sample's score, where that is not 0 or 1."""
     slices: int | None = None
+    cluster_size: float | None = None
+    """Samples of a cluster, on average."""
+    correlation: float = 0.3
+    """Of the scores within a cluster."""
     samples: Mapping[str, int] = field(default_factory=dict)
     """Split -> how many there are."""
 
@@ -43,6 +47,10 @@ def question(gate: Gate, known: Expectations) -> dict[str, object]:
     if gate.metric != CORRECT and known.spread is None:
         raise NothingToPlan(f"{gate.metric} is no share: --spread tells the standard deviation of a sample's score")
     asked |= {"spread": known.spread} if gate.metric != CORRECT else {}
+    if gate.cluster:
+        if known.cluster_size is None:
+            raise NothingToPlan(f"samples of one {gate.cluster} tell less: --cluster-size tells how many there are")
+        asked |= {"cluster_size": known.cluster_size, "correlation": known.correlation}
     return asked | {"samples": gate.samples, "looks": gate.looks, "available": known.samples.get(gate.split, 0)}
 
 

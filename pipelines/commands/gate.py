@@ -41,6 +41,15 @@ def gate() -> None:
     help="Standard deviation of a sample's score; not for shares.",
 )  # fmt: skip
 @click.option("--slices", type=click.IntRange(min=1), metavar="N", help="Slices of a gate on slices.")
+@click.option(
+    "--cluster-size",
+    type=arguments.Finite(min=1),
+    metavar="N",
+    help="Samples of a patient, or what else `cluster` is.",
+)
+@click.option(
+    "--correlation", type=arguments.Finite(0, 1), default=0.3, show_default=True, help="Of the scores within a cluster."
+)
 @arguments.as_json("the plan")
 def plan(
     pipeline: str | None,
@@ -51,6 +60,8 @@ def plan(
     differing: float,
     spread: float | None,
     slices: int | None,
+    cluster_size: float | None,
+    correlation: float,
     as_json: bool,
 ) -> None:
     """Tell how many samples each gate needs to be worth having.
@@ -66,7 +77,7 @@ def plan(
     found = _pipeline(pipeline)
     value, values = _expected(expected, found)
     counted = _samples(found, samples)
-    known = Expectations(power, value, values, differing, spread, slices, counted)
+    known = Expectations(power, value, values, differing, spread, slices, cluster_size, correlation, counted)
     planned = [_planned(one, known) for one in found.gates]
     if as_json:
         print_json({"pipeline": found.name, "power": power, "gates": planned})

@@ -23,10 +23,15 @@ def run(inputs: PlanInput) -> PlanOutput:
 
     started = time.monotonic()
     _check(inputs)
-    passes, method = _power(inputs)
+    fewest = _fewest(inputs)
+    approximate, method = _power(inputs)
+
+    def passes(sizes: Sequence[int]) -> float:
+        return 0.0 if fewest and sizes[-1] < fewest else approximate(sizes)
+
     sizes = looks.sizes(inputs.samples, inputs.looks, inputs.available) if inputs.available else []
     power = passes(sizes) if sizes else None
-    needed, fewest = _needed(inputs, passes), _fewest(inputs)
+    needed = _needed(inputs, passes)
     told = "" if power is None else f"; {sizes[-1]:,} give {100 * power:.3g} %"
     wanted = (
         f"no number of samples gives {100 * inputs.power:g} %"
@@ -67,21 +72,47 @@ def _power(inputs: PlanInput) -> tuple[Callable[[Sequence[int]], float], str]:
     from argosy.steps.gate import power
 
     threshold, expected, confidence = inputs.threshold, inputs.expected, inputs.confidence
+    simulated = f"{power.SIMULATED:,} simulated evaluations"
     several = inputs.looks > 1
-    if inputs.spread is None and inputs.gate != "champion":
-        if inputs.slices == 1:
-            return lambda sizes: power.of_proportion(sizes, threshold, expected, confidence), "exact binomial"
-        how = f"{power.SIMULATED:,} simulated evaluations" if several else "exact binomial"
-        return lambda sizes: power.of_slices(sizes, inputs.slices, threshold, expected, confidence), how
-    spread = inputs.spread if inputs.spread is not None else ((inputs.differing or 0) - expected**2) ** 0.5
-    how = f"normal approximation, {power.SIMULATED:,} simulated evaluations" if several else "normal approximation"
-    excess = expected - threshold
+    spread = max(_spread(inputs) * _design_effect(inputs) ** 0.5, 1e-12)
 
     def of_mean(sizes: Sequence[int]) -> float:
-        each = [max(size // inputs.slices, 1) for size in sizes]
-        return power.of_mean(each, excess, max(spread, 1e-12), confidence) ** inputs.slices
+        return power.of_mean(_of_slice(sizes, inputs), expected - threshold, spread, confidence) ** inputs.slices
 
-    return of_mean, how
+    def of_clusters(sizes: Sequence[int]) -> float:
+        each = _of_slice(sizes, inputs)
+        if each[-1] > power.MOST_CLUSTERS * inputs.cluster_size:
+            return of_mean(sizes)
+        clusters = power.Clusters(inputs.cluster_size, inputs.correlation)
+        return power.of_clusters(each, clusters, threshold, expected, confidence) ** inputs.slices
+
+    if inputs.spread is not None or inputs.gate == "champion":
+        return of_mean, f"normal approximation, {simulated}" if several else "normal approximation"
+    if inputs.cluster_size > 1:
+        many = f"normal approximation of more than {power.MOST_CLUSTERS} clusters"
+        return of_clusters, f"{power.SIMULATED_CLUSTERED} simulated evaluations; {many}"
+    if inputs.slices > 1:
+        how = simulated if several else "exact binomial"
+        return lambda sizes: power.of_slices(sizes, inputs.slices, threshold, expected, confidence), how
+    return lambda sizes: power.of_proportion(sizes, threshold, expected, confidence), "exact binomial"
+
+
+def _of_slice(sizes: Sequence[int], inputs: PlanInput) -> list[int]:
+    """Samples that each slice has in each look."""
+    return [max(size // inputs.slices, 1) for size in sizes]
+
+
+def _spread(inputs: PlanInput) -> float:
+    """Standard deviation of a sample's score, or of a difference."""
+    if inputs.spread is not None:
+        return inputs.spread
+    second = inputs.expected if inputs.gate != "champion" else inputs.differing or 0
+    return math.sqrt(second - inputs.expected**2)
+
+
+def _design_effect(inputs: PlanInput) -> float:
+    """How many samples in clusters tell as much as one on its own: Kish, Survey Sampling (1965), section 5.4."""
+    return 1 + (inputs.cluster_size - 1) * inputs.correlation
 
 
 def _needed(inputs: PlanInput, passes: Callable[[Sequence[int]], float]) -> int | None:
@@ -116,8 +147,8 @@ def _fewest(inputs: PlanInput) -> int | None:
     from argosy.steps.gates import requests_needed
 
     own = looks.each(inputs.confidence, inputs.looks)
-    if inputs.spread is not None:
-        return bootstrap.FEWEST_CLUSTERS * inputs.slices
+    if inputs.spread is not None or inputs.cluster_size > 1:
+        return math.ceil(bootstrap.FEWEST_CLUSTERS * inputs.cluster_size) * inputs.slices
     if inputs.gate != "champion":
         return requests_needed(inputs.threshold, own) * inputs.slices
     # Tango's lower bound where no sample differs is - z^2 / (n + z^2).

@@ -27,6 +27,10 @@ class PlanInput(StepInput):
     spread: FiniteFloat | None = Field(
         default=None, gt=0, description="standard deviation of a sample's score; none: each is 0 or 1"
     )
+    cluster_size: FiniteFloat = Field(
+        default=1, ge=1, description="samples of a cluster, on average; 1: samples are independent"
+    )
+    correlation: FiniteFloat = Field(default=0, ge=0, le=1, description="of the scores within a cluster")
     differing: Share | None = Field(
         default=None, description="share of samples of which champion and model get only one right; champion only"
     )

@@ -2,16 +2,38 @@
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrc, ndtr, ndtri
 
-from argosy.steps.gate import looks
+from argosy.steps.gate import bootstrap, looks
 
 SIMULATED = 10_000
+SIMULATED_CLUSTERED = 400
+"""The power is then known to about two in a hundred."""
+MOST_CLUSTERS = 400
+"""Of more a normal approximation is as good."""
 SEED = 0
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Clusters:
+    size: float
+    """Samples of each, on average."""
+    correlation: float
+    """Of the scores within each."""
+
+    def drawn(self, count: int, expected: float, rng: np.random.Generator) -> Floats:
+        """How probable it is in each of so many that a sample is right: beta distributed about what is expected."""
+        if self.correlation == 0:
+            return np.full(count, expected)
+        if self.correlation == 1 or expected in {0, 1}:
+            return (rng.random(count) < expected).astype(np.float64)
+        alike = (1 - self.correlation) / self.correlation
+        return rng.beta(expected * alike, (1 - expected) * alike, size=count)
 
 
 def fewest_passing(threshold: float, confidence: float, samples: int) -> int:
@@ -66,6 +88,25 @@ def of_slices(sizes: Sequence[int], slices: int, threshold: float, expected: flo
     drawn = np.random.default_rng(SEED).binomial(steps, expected, size=(SIMULATED, slices, len(each)))
     lowest = np.cumsum(drawn, axis=2).min(axis=1)
     return _decided(lowest >= passes, lowest <= fails)
+
+
+def of_clusters(
+    sizes: Sequence[int], clusters: Clusters, threshold: float, expected: float, confidence: float
+) -> float:
+    """Of scores of 0 and 1 in clusters of much the same size: by the gate's own bounds of simulated evaluations.
+
+    These bounds are wider than a normal approximation has it, since few clusters hold most of the errors.
+    """
+    own, rng = looks.each(confidence, len(sizes)), np.random.default_rng(SEED)
+    numbers = (np.arange(sizes[-1]) / clusters.size).astype(np.int64)
+    passes, fails = np.zeros((2, SIMULATED_CLUSTERED, len(sizes)), dtype=np.bool_)
+    for one in range(SIMULATED_CLUSTERED):
+        right = rng.random(len(numbers)) < clusters.drawn(numbers[-1] + 1, expected, rng)[numbers]
+        for look, size in enumerate(sizes):
+            found = bootstrap.mean(right[:size].astype(np.float64), numbers[:size], own, SEED, (0.0, 1.0))
+            passes[one, look] = found.lower is not None and found.lower >= threshold
+            fails[one, look] = found.upper is not None and found.upper < threshold
+    return _decided(passes, fails)
 
 
 def _decided(passes: NDArray[np.bool_], fails: NDArray[np.bool_]) -> float:

@@ -86,11 +86,19 @@ def test_of_requests_the_share_within_the_limit_is_planned():
         (CustomGate(function="a:b", at_most=1), "measures the model itself"),
         (Accuracy(metric="f1", at_least=0.9), "f1 is no share: --spread tells"),
         (Slices(by="ward", at_least=0.9), "--slices tells it"),
+        (Accuracy(at_least=0.9, cluster="patient"), "samples of one patient tell less: --cluster-size tells"),
     ],
 )
 def test_where_nothing_can_be_planned_the_reason_is_told(gate, reason):
     with pytest.raises(NothingToPlan, match=reason):
         question(gate, KNOWN)
+
+
+def test_clusters_are_asked_about_where_a_gate_has_them():
+    known = Expectations(power=0.8, cluster_size=7.5, correlation=0.2)
+    asked = question(Accuracy(at_least=0.9, cluster="patient"), known)
+    assert (asked["cluster_size"], asked["correlation"]) == (7.5, 0.2)
+    assert "cluster_size" not in question(Accuracy(at_least=0.9), known)
 
 
 def test_spread_and_slices_make_a_plan_possible():

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from scipy.special import bdtrc
 
-from argosy.steps.gate import accuracy, looks, slices
+from argosy.steps.gate import accuracy, looks, plan, slices
+from argosy.steps.gate.planning import PlanInput
 from argosy.steps.gate.power import fewest_passing, of_mean, of_proportion, of_slices
 from argosy.steps.gate.scores import Scores, difference
 from argosy.steps.gate.verdict import AT_LEAST, Measurement, answer
@@ -218,6 +219,13 @@ def test_accuracy_has_the_power_that_was_planned(sizes):
 def test_slices_have_the_power_that_was_planned():
     found = shares(sliced([0.95] * 4, 300))
     assert near(found[Answer.PASS], of_slices([1200], 4, 0.9, 0.95, 0.95))
+
+
+def test_clusters_have_the_power_that_was_planned_but_for_the_approximation(tmp_path):
+    fields = {"gate": "accuracy", "threshold": 0.85, "expected": 0.9, "cluster_size": 10, "correlation": 0.3}
+    needed = plan.run(PlanInput(output=tmp_path, **fields)).needed
+    found = shares(accuracy_gate(None, 0.85, patients(needed // 10, 0.9, 0.3, 8, 12)))
+    assert found[Answer.PASS] == pytest.approx(0.8, abs=0.06)
 
 
 @pytest.mark.parametrize("sizes", [[800], [300, 600]])

@@ -45,12 +45,29 @@ def test_with_one_sample_fewer_than_the_fewest_a_champions_equal_does_not_pass(t
         {"gate": "champion", "threshold": -0.02, "expected": 0, "differing": 0.08},
         {"gate": "accuracy", "threshold": 0.7, "expected": 0.72, "spread": 0.2},
         {"gate": "champion", "threshold": -0.02, "expected": 0, "spread": 0.3},
+        {"gate": "accuracy", "threshold": 0.9, "expected": 0.95, "cluster_size": 10, "correlation": 0.3},
+        {"gate": "champion", "threshold": -0.02, "expected": 0, "differing": 0.08, "cluster_size": 4, "correlation": 1},
     ],
 )
 def test_the_samples_needed_have_the_wanted_power_and_fewer_do_not(tmp_path, fields):
     needed = planned(tmp_path, **fields).needed
     assert planned(tmp_path, **fields, available=needed).power >= 0.8
     assert planned(tmp_path, **fields, available=int(0.9 * needed)).power < 0.8
+
+
+def test_samples_of_one_cluster_that_are_all_alike_count_as_one(tmp_path):
+    alone = planned(tmp_path, gate="champion", threshold=-0.02, expected=0, differing=0.08)
+    alike = planned(
+        tmp_path, gate="champion", threshold=-0.02, expected=0, differing=0.08, cluster_size=4, correlation=1
+    )
+    assert alike.needed == pytest.approx(4 * alone.needed, abs=4)
+
+
+def test_fewer_clusters_than_a_bound_needs_never_pass(tmp_path):
+    clustered = {"gate": "accuracy", "threshold": 0.5, "expected": 0.99, "cluster_size": 8, "correlation": 0.1}
+    found = planned(tmp_path, **clustered, available=159)
+    assert (found.fewest, found.needed, found.power) == (160, 160, 0)
+    assert planned(tmp_path, **clustered, available=160).power > 0.99
 
 
 def test_more_looks_need_more_samples_at_most_and_say_how_many_each_takes(tmp_path):
