@@ -47,9 +47,11 @@ def question(gate: Gate, known: Expectations) -> dict[str, object]:
     if gate.metric != CORRECT and known.spread is None:
         raise NothingToPlan(f"{gate.metric} is no share: --spread tells the standard deviation of a sample's score")
     asked |= {"spread": known.spread} if gate.metric != CORRECT else {}
+    if gate.cluster and known.cluster_size is None:
+        raise NothingToPlan(
+            f"samples of one {gate.cluster} are not independent: --cluster-size tells how many there are"
+        )
     if gate.cluster:
-        if known.cluster_size is None:
-            raise NothingToPlan(f"samples of one {gate.cluster} tell less: --cluster-size tells how many there are")
         asked |= {"cluster_size": known.cluster_size, "correlation": known.correlation}
     return asked | {"samples": gate.samples, "looks": gate.looks, "available": known.samples.get(gate.split, 0)}
 

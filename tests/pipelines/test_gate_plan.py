@@ -86,7 +86,7 @@ def test_of_requests_the_share_within_the_limit_is_planned():
         (CustomGate(function="a:b", at_most=1), "measures the model itself"),
         (Accuracy(metric="f1", at_least=0.9), "f1 is no share: --spread tells"),
         (Slices(by="ward", at_least=0.9), "--slices tells it"),
-        (Accuracy(at_least=0.9, cluster="patient"), "samples of one patient tell less: --cluster-size tells"),
+        (Accuracy(at_least=0.9, cluster="patient"), "samples of one patient are not independent: --cluster-size"),
     ],
 )
 def test_where_nothing_can_be_planned_the_reason_is_told(gate, reason):
