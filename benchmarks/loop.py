@@ -12,13 +12,14 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 
+import turns
 from report import ROOT, Bound, Comparison, Rival, Section
 from timing import LIMIT_SECONDS, BenchmarkError, Figure
 
-ROUNDS = 3
+ROUNDS = 5
 RANKS = (1, 2)
 BATCH_SIZE, EPOCHS = 64, 12
 """Of 1,168 samples: 19 steps an epoch, of some tens of milliseconds each."""
@@ -27,8 +28,8 @@ FIRST_STEPS = 12
 MOST = 1.01
 NOTES = f"""
 - A step of `benchmarks/loop_task.py`, batch {BATCH_SIZE} over all ranks on this machine's cores: the median of a \
-training's {19 * EPOCHS - FIRST_STEPS} last steps, from one optimiser step's end to the next. In a round each is \
-trained twice, argosy first and last.
+training's {19 * EPOCHS - FIRST_STEPS} last steps, from one optimiser step's end to the next. In a round both are \
+trained at once, but only one at a time is let go on, in turns of {turns.TURN_SECONDS:g} s.
 - argosy is `python -m argosy.steps train` with its supervisor, its loader on staged shards, a checkpoint every ten \
 seconds, and no MLflow. Plain torchrun runs `benchmarks/loop_plain.py`: through the same loader, but it keeps nothing, \
 and never reads a loss.
@@ -42,7 +43,7 @@ class Trained:
     step_seconds: float
     """Median."""
     waited: float
-    """Share of the steps' time that went into waiting for data."""
+    """Share of a step that goes into waiting for data; median."""
     session_seconds: float
     """Median that argosy's session took after a step: to agree with the other ranks, and to say how far it is."""
 
@@ -90,14 +91,12 @@ class Bench:
         }
         return _step("train", fields)
 
-    def trained(self, words: Sequence[str], ranks: int) -> Trained:
-        times = self._folder / "times.json"
-        _run(words, self._folder, ranks=ranks, times=times)
-        taken = json.loads(times.read_bytes())
-        ends = taken["ends"]
-        steps = [end - begin for begin, end in zip(ends[FIRST_STEPS:-1], ends[FIRST_STEPS + 1 :], strict=True)]
-        session = statistics.median(taken["sessions"] or [0.0])
-        return Trained(statistics.median(steps), taken["waited"] / (ends[-1] - ends[0]), session)
+    def trained(self, ranks: int) -> tuple[Trained, Trained]:
+        """By argosy, and by plain torchrun."""
+        both = {"argosy": self.argosy(ranks), "plain": self.plain(ranks)}
+        times = {name: self._folder / f"{name}.json" for name in both}
+        turns.run([(words, _environment(ranks, times[name])) for name, words in both.items()], self._folder)
+        return _trained(times["argosy"]), _trained(times["plain"])
 
     def seconds_until(self, words: Sequence[str], ranks: int, lines: int = 1) -> float:
         """From the process's start until it has said so many times that steps are made: then it is killed."""
@@ -129,9 +128,8 @@ def _compared(bench: Bench, ranks: int, rounds: int) -> tuple[Comparison, Bound,
     """The steps of both; what the session takes of argosy's; and a note on its wait for data."""
     own, plain = list[Trained](), list[Trained]()
     for number in range(rounds):
-        own.append(bench.trained(bench.argosy(ranks), ranks))
-        plain += [bench.trained(bench.plain(ranks), ranks) for _ in range(2)]
-        own.append(bench.trained(bench.argosy(ranks), ranks))
+        for trained, those in zip(bench.trained(ranks), (own, plain), strict=True):
+            those.append(trained)
         seconds = own[-1].step_seconds, plain[-1].step_seconds
         print(f"  round {number + 1}/{rounds}  {ranks} ranks: {seconds[0]:.4f} s, plain {seconds[1]:.4f} s", flush=True)
     own_steps, plain_steps = ([trained.step_seconds for trained in some] for some in (own, plain))
@@ -161,26 +159,28 @@ def _first_steps(bench: Bench, rounds: int) -> Comparison:
     return Comparison("From start to first step, 2 ranks", "argosy, a retry", Figure.of(own), [rival])
 
 
+def _trained(times: Path) -> Trained:
+    taken = json.loads(times.read_bytes())
+    steps, waited = (_median_difference(taken[name][FIRST_STEPS:]) for name in ("ends", "waited"))
+    return Trained(steps, waited / steps, statistics.median(taken["sessions"] or [0.0]))
+
+
+def _median_difference(ascending: Sequence[float]) -> float:
+    return statistics.median(end - begin for begin, end in pairwise(ascending))
+
+
 def _step(name: str, fields: Mapping[str, object]) -> list[str]:
     return [sys.executable, "-m", "argosy.steps", name, *(f"--{field}={value}" for field, value in fields.items())]
 
 
-def _run(words: Sequence[str], folder: Path, *, ranks: int = 1, times: Path | None = None) -> None:
+def _run(words: Sequence[str], folder: Path) -> None:
     """Raises BenchmarkError when it fails."""
-    done = subprocess.run(
-        words,
-        cwd=folder,
-        env=_environment(ranks, times),
-        capture_output=True,
-        text=True,
-        timeout=LIMIT_SECONDS,
-        check=False,
-    )
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False)
     if done.returncode:
         raise BenchmarkError(f"{' '.join(words)}: exit code {done.returncode}\n{done.stderr[-2000:]}")
 
 
-def _environment(ranks: int, times: Path | None) -> dict[str, str]:
+def _environment(ranks: int, times: Path) -> dict[str, str]:
     return {
         **os.environ,
         "PYTHONPATH": str(ROOT / "benchmarks"),

@@ -1,8 +1,8 @@
 """A task whose steps take some tens of milliseconds, and write down when each was made.
 
 The file that LOOP_TIMES names receives a JSON object at the end: `ends`, the monotonic seconds at which the optimiser
-made its steps; `waited`, the seconds for which argosy's loader let them wait; and `sessions`, the seconds that argosy's
-session took after each.
+made its steps; `waited`, the seconds for which argosy's loader had let them wait until then; and `sessions`, the
+seconds that argosy's session took after each.
 """
 
 import atexit
@@ -41,6 +41,7 @@ class Times:
     def __init__(self) -> None:
         self._ends: list[float] = []
         self._feeds: list[Feed] = []
+        self._waited: list[float] = []
         self._sessions: list[float] = []
         after_step = Session.after_step
 
@@ -56,8 +57,8 @@ class Times:
         if not self._ends:
             self._feeds = [one for one in gc.get_objects() if isinstance(one, Feed)]
         self._ends.append(time.monotonic())
+        self._waited.append(sum(feed.waited for feed in self._feeds))
 
     def write(self) -> None:
-        waited = sum(feed.waited for feed in self._feeds)
-        times = {"ends": self._ends, "waited": waited, "sessions": self._sessions}
+        times = {"ends": self._ends, "waited": self._waited, "sessions": self._sessions}
         Path(os.environ["LOOP_TIMES"]).write_text(json.dumps(times))
