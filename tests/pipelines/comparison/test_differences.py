@@ -43,6 +43,16 @@ def test_each_difference_stands_under_its_heading(recipe, changed, expected):
     assert between(recipe(), recipe(**changed)) == [expected]
 
 
+def test_the_image_of_a_step_stands_under_no_other_heading(recipe):
+    changed = recipe(manifest=recipe().manifest.replace("image: x", "image: y"))
+    assert between(recipe(), changed) == []
+
+
+def test_how_a_training_went_is_no_result(recipe):
+    slower = recipe(training={"loss": 0.1, "seconds": 9, "samples_per_second": 3, "resumed_at_step": 5, "steps": 9})
+    assert between(recipe(training={"loss": 0.1, "seconds": 5, "samples_per_second": 6, "steps": 8}), slower) == []
+
+
 def test_packages_that_one_side_does_not_know_are_no_difference(recipe):
     assert between(recipe(), recipe(packages={})) == []
 
