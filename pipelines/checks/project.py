@@ -3,12 +3,11 @@
 import ast
 import posixpath
 import re
-import sys
 from collections.abc import Iterator
-from importlib.machinery import ModuleSpec
 from pathlib import Path, PurePosixPath
 
 from argosy.pipelines import names
+from argosy.pipelines.checks import sources
 from argosy.pipelines.checks.view import Json, View, parameters
 from argosy.pipelines.errors import Problem, excerpt
 from argosy.pipelines.project import importable
@@ -20,6 +19,8 @@ _OUT = re.compile(r"^\s*(?:- )?path: *['\"]?([^'\"\n]+)", re.MULTILINE)
 """A path in a DVC file; those of dependencies are among them, which errs on the side of running."""
 
 
+OF_TRAINING = "correct"
+"""A metric that training itself takes: it is not missed for the first time by a gate."""
 _WHOLE_TAG = re.compile(r"\{\{(inputs|workflow)\.parameters\.([-\w]+)\}\}")
 
 
@@ -33,12 +34,12 @@ def datasets(view: View, project: Path) -> Iterator[Problem]:
 def dataset_problems(text: str, project: Path) -> Iterator[Problem]:
     """Why DVC's files of a project cannot say what the datasets of a parameter are."""
     try:
-        sources = pins.sources(str(values.decode(text, str)))
+        pinned = pins.sources(str(values.decode(text, str)))
     except ValueError as error:
         what, _, remedy = str(error).partition("; ")
         yield Problem(excerpt(text), what, remedy)
     else:
-        found = (_dataset_problem(path, project) for path in sorted({source.path for source in sources}))
+        found = (_dataset_problem(path, project) for path in sorted({source.path for source in pinned}))
         yield from (problem for problem in found if problem)
 
 
@@ -94,26 +95,59 @@ def functions(view: View, project: Path) -> Iterator[Problem]:
         yield from _import_problems(function, "def", project)
 
 
+def methods(view: View, project: Path) -> Iterator[Problem]:
+    """A task has the methods that the gates' metrics and labels are, as far as its class can be read."""
+    for step in (Step.ACCURACY_GATE, Step.SLICES_GATE, Step.CHAMPION_GATE):
+        for gate in _calls(view, step):
+            for task in _texts(view, gate, "task"):
+                with importable(project):
+                    known = sources.methods(task)
+                if known is not None:
+                    yield from _lacking(view, gate, task, known)
+
+
+def _lacking(view: View, gate: Json, task: str, known: set[str]) -> Iterator[Problem]:
+    for metric in _texts(view, gate, "metric"):
+        if metric not in {*known, OF_TRAINING}:
+            remedy = names.suggestion(metric, known, f"write def {metric}(self, outputs, targets) there")
+            yield Problem(task, f"has no method {metric}, the metric of {gate['name']}", remedy)
+    labels = sorted({label for name in ("by", "cluster") for label in _texts(view, gate, name) if label})
+    if labels and "labels" not in known:
+        what = f"has no method labels, which tells {gate['name']} the {' and the '.join(labels)} of a sample"
+        yield Problem(task, what, "write def labels(self, members) there")
+
+
 def _import_problems(text: str, keyword: str, project: Path) -> Iterator[Problem]:
     """Why an import string, `module:name`, leads to nothing."""
     module, _, attribute = text.partition(":")
     with importable(project):
-        spec = _found(module)
+        spec = sources.found(module)
     if spec is None or spec.origin is None or not Path(spec.origin).is_file():
         yield Problem(text, f"there is no module {module}", f"write it into {project}, or install it")
         return
     if not spec.origin.endswith(".py"):
         return
     try:
-        tree = ast.parse(Path(spec.origin).read_bytes(), spec.origin)
+        tree = sources.read(spec.origin)
     except SyntaxError as error:
         yield Problem(f"{spec.origin}:{error.lineno}", f"syntax error: {error.msg}", "correct that line")
         return
     yield from _missing_imports(tree, spec.origin, project)
-    bound = _bound(tree)
+    bound = sources.bound(tree)
     if attribute not in bound and "*" not in bound:
         remedy = names.suggestion(attribute, bound, f"write {keyword} {attribute} there")
         yield Problem(text, f"{spec.origin} has no {attribute}", remedy)
+
+
+def _missing_imports(tree: ast.Module, file: str, project: Path) -> Iterator[Problem]:
+    """The packages that a module imports whatever happens. Where torch is missing, nothing is trained: none count."""
+    with importable(project):
+        if sources.found("torch") is None:
+            return
+        for line, package in sources.imported(tree):
+            if sources.found(package) is None:
+                remedy = "install it, or put it into the project's folder"
+                yield Problem(f"{file}:{line}", f"there is no module {package}", remedy)
 
 
 def _calls(view: View, step: Step) -> list[Json]:
@@ -156,50 +190,3 @@ def _value(held: list[Json], name: str) -> Iterator[str]:
     for one in held:
         if one.get("name") == name and isinstance(text := one.get("value", one.get("default")), str):
             yield text
-
-
-def _found(module: str) -> ModuleSpec | None:
-    """A module's spec. Packages above it are found, not imported, as importlib.util.find_spec would."""
-    path: list[str] | None = None
-    spec: ModuleSpec | None = None
-    parts = module.split(".")
-    for depth in range(1, len(parts) + 1):
-        name = ".".join(parts[:depth])
-        spec = next((one for finder in sys.meta_path if (one := finder.find_spec(name, path))), None)
-        if spec is None:
-            return None
-        path = list(spec.submodule_search_locations or [])
-    return spec
-
-
-def _missing_imports(tree: ast.Module, file: str, project: Path) -> Iterator[Problem]:
-    """The packages that a module imports whatever happens. Where torch is missing, nothing is trained: none count."""
-    with importable(project):
-        if _found("torch") is None:
-            return
-        for node in tree.body:
-            match node:
-                case ast.Import(names=aliases):
-                    packages = [alias.name for alias in aliases]
-                case ast.ImportFrom(module=str(module), level=0):
-                    packages = [module]
-                case _:
-                    continue
-            for package in dict.fromkeys(name.partition(".")[0] for name in packages):
-                if _found(package) is None:
-                    remedy = "install it, or put it into the project's folder"
-                    yield Problem(f"{file}:{node.lineno}", f"there is no module {package}", remedy)
-
-
-def _bound(tree: ast.Module) -> set[str]:
-    """The names that a module gives a meaning to; `*` where it imports all of another's."""
-    found: set[str] = set()
-    for node in ast.walk(tree):
-        match node:
-            case ast.ClassDef(name=name) | ast.FunctionDef(name=name):
-                found.add(name)
-            case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
-                found |= {alias.asname or alias.name for alias in aliases}
-            case ast.Name(id=name, ctx=ast.Store()):
-                found.add(name)
-    return found

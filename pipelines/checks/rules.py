@@ -32,6 +32,7 @@ PROJECT_RULES: tuple[Callable[[View, Path], Iterator[Problem]], ...] = (
     project.datasets,
     project.tasks,
     project.functions,
+    project.methods,
     training.scripts,
     training.graces,
 )

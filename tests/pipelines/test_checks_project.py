@@ -5,7 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from argosy.pipelines import Accuracy, CustomGate, Dataset, Pipeline, Registry, Training
+from argosy.pipelines import (
+    Accuracy,
+    CustomGate,
+    Dataset,
+    NotWorseThanChampion,
+    Pipeline,
+    Registry,
+    Slices,
+    Training,
+)
 from argosy.pipelines.checks.linter import argo_lint
 from argosy.pipelines.checks.project import dataset_problems
 from argosy.pipelines.checks.rules import check
@@ -51,6 +60,59 @@ def problems(project, dataset="data/digits", task="vision.tasks:Digits", gates=(
 @pytest.mark.parametrize("task", ["vision.tasks:Digits", "vision.tasks:Other", "argosy.steps.digits:Digits"])
 def test_task_is_found_without_importing_it(project, task):
     assert problems(project, task=task) == []
+
+
+SCORES = """
+from torch import nn
+from argosy.steps.digits import Digits
+from vision.tasks import Digits as Plain
+from vision.circle import Round
+class Scores(Digits):
+    def f1(self, outputs, targets): ...
+class Twice(Scores):
+    recall = Scores.f1
+class Unreadable(nn.Module): ...
+"""
+
+
+@pytest.mark.parametrize(
+    ("task", "metric", "words"),
+    [
+        ("Scores", "f1", ""),
+        ("Scores", "f2", "has no method f2, the metric of f2-gate; write def f2(self, outputs, targets) there"),
+        ("Twice", "f1", ""),
+        ("Twice", "recall", ""),
+        ("Twice", "precision", "; write def precision(self, outputs, targets) there"),
+        ("Plain", "f1", "vision.scores:Plain: has no method f1, the metric of f1-gate; write def f1"),
+        ("Unreadable", "f1", ""),
+        ("Round", "f1", ""),
+    ],
+)
+def test_a_metric_that_the_task_lacks_is_told_where_the_class_can_be_read(project, task, metric, words):
+    (project / "vision" / "scores.py").write_text(SCORES)
+    (project / "vision" / "circle.py").write_text("from vision.scores import Round\n")
+    gate = Accuracy(name=f"{metric}-gate", metric=metric, at_least=0.5)
+    told = problems(project, task=f"vision.scores:{task}", gates=[gate])
+    assert len(told) == bool(words), told
+    assert words in "".join(told)
+
+
+@pytest.mark.parametrize(
+    ("gate", "words"),
+    [
+        (Slices(by="ward", at_least=0.5), "has no method labels, which tells slices-gate the ward of a sample; write"),
+        (NotWorseThanChampion(margin=0.1, cluster="patient"), "tells champion-gate the patient of a sample"),
+        (Slices(by="ward", cluster="patient", at_least=0.5), "the patient and the ward of a sample"),
+    ],
+)
+def test_labels_that_the_task_does_not_tell_are_told(project, gate, words):
+    (told,) = problems(project, gates=[gate])
+    assert words in told
+    tasks = project / "vision" / "tasks.py"
+    tasks.write_text(
+        tasks.read_text().replace("class Digits: ...", "class Digits:\n    def labels(self, members): ...")
+    )
+    assert problems(project, gates=[gate]) == []
 
 
 def test_missing_module_is_told(project):
