@@ -19,13 +19,26 @@ def published(digits):
     source = remote.resolve()
     remote.unlink()
     shutil.copytree(source, remote)
+    pipeline = digits.path / "pipelines/digits.py"
+    pipeline.write_text(pipeline.read_text().replace("argosy.steps.digits:Digits", "own:Digits"))
+    write_task(digits, TASK)
     digits.argosy("run", "digits")
     return digits
 
 
+TASK = "from argosy.steps.digits import Digits\n"
+
+
+def write_task(project, text):
+    """The project's own, committed."""
+    (project.path / "own.py").write_text(text)
+    commit(project, "A task")
+
+
 def commit(project, message):
     identity = ["-c", "user.name=Test", "-c", "user.email=test@localhost"]
-    subprocess.run(["git", *identity, "commit", "-qam", message], cwd=project.path, check=True)
+    subprocess.run(["git", "add", "."], cwd=project.path, check=True)
+    subprocess.run(["git", *identity, "commit", "-qm", message], cwd=project.path, check=True)
 
 
 def change_a_shard(project):
@@ -46,6 +59,7 @@ def change_a_shard(project):
 
 def test_the_champion_is_made_again_with_its_bytes_and_with_other_data_the_verdict_names_it(published):
     run = published.run.name
+    write_task(published, "raise RuntimeError('the project has gone on')")
     shutil.rmtree(published.path / ".argosy/host")  # with the node's cache: the data comes from the recorded remote
     told = published.json("reproduce", CHAMPION)
     assert told["answer"] == "same bytes", told
@@ -57,7 +71,7 @@ def test_the_champion_is_made_again_with_its_bytes_and_with_other_data_the_verdi
     assert {one["what"] for one in between} - left_out <= {"latency-gate"}, "more than a time differs"
 
     shard = change_a_shard(published)
-    commit(published, "Another shard")
+    write_task(published, TASK)
     told = published.json("reproduce", CHAMPION, "--here", code=1)
     assert told["answer"] == "different"
     assert f"data {shard}" in told["reason"]

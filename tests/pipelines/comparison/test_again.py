@@ -20,6 +20,13 @@ def test_the_run_says_which_model_it_makes_again(recipe):
     assert metadata["annotations"][again.MAKES_AGAIN] == "models:/digits/3"
 
 
+def test_the_recorded_runs_own_name_is_not_taken_again(recipe):
+    named = recipe(manifest=recipe().manifest.replace("generateName: digits-", "name: digits-1a2b3c4d"))
+    metadata = again.manifest(named)["metadata"]
+    assert "name" not in metadata
+    assert metadata["generateName"] == "digits-1a2b3c4d-again-"
+
+
 def test_a_recipe_without_manifest_is_refused(recipe):
     with pytest.raises(again.NotAgainError, match="holds no manifest"):
         again.manifest(recipe(manifest=""))
