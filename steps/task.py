@@ -4,6 +4,7 @@ A pipeline names a task by import string, `package.module:Class`. Both the train
 `Class(hyperparameters)` and ask it for samples and for the judgement of a prediction.
 """
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol, cast
 
@@ -119,9 +120,8 @@ def label(task: Task, members: Mapping[str, bytes], name: str) -> str:
 def _method(task: Task, name: str, needs: str) -> Callable[..., object]:
     method: object = getattr(task, name, None)
     if not callable(method):
-        raise configuration_error(
-            f"{type(task).__name__} has no method {name}, which {needs}{nearest(name, dir(task))}"
-        )
+        methods = [one for one in dir(task) if inspect.isroutine(getattr(task, one, None))]
+        raise configuration_error(f"{type(task).__name__} has no method {name}, which {needs}{nearest(name, methods)}")
     return method
 
 

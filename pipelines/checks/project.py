@@ -3,7 +3,7 @@
 import ast
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 
 from argosy.pipelines import names
@@ -92,7 +92,7 @@ def tasks(view: View, project: Path) -> Iterator[Problem]:
 def functions(view: View, project: Path) -> Iterator[Problem]:
     """Every gate of the user's own is a function in a module that can be found, with what that imports."""
     for function in sorted({one for call in _calls(view, Step.CUSTOM_GATE) for one in _texts(view, call, "function")}):
-        yield from _import_problems(function, "def", project)
+        yield from _import_problems(function, "def", project, sources.not_called)
 
 
 def methods(view: View, project: Path) -> Iterator[Problem]:
@@ -117,8 +117,10 @@ def _lacking(view: View, gate: Json, task: str, known: set[str]) -> Iterator[Pro
         yield Problem(task, what, "write def labels(self, members) there")
 
 
-def _import_problems(text: str, keyword: str, project: Path) -> Iterator[Problem]:
-    """Why an import string, `module:name`, leads to nothing."""
+def _import_problems(
+    text: str, keyword: str, project: Path, unfit: Callable[[ast.Module], set[str]] = lambda _: set()
+) -> Iterator[Problem]:
+    """Why an import string, `module:name`, leads to nothing, or to one of a module's unfit names."""
     module, _, attribute = text.partition(":")
     with importable(project):
         spec = sources.found(module)
@@ -137,6 +139,8 @@ def _import_problems(text: str, keyword: str, project: Path) -> Iterator[Problem
     if attribute not in bound and "*" not in bound:
         remedy = names.suggestion(attribute, bound, f"write {keyword} {attribute} there")
         yield Problem(text, f"{spec.origin} has no {attribute}", remedy)
+    elif attribute in unfit(tree):
+        yield Problem(text, "is no function", "a gate is one that takes Judged and gives Measurement")
 
 
 def _missing_imports(tree: ast.Module, file: str, project: Path) -> Iterator[Problem]:

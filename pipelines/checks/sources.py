@@ -79,7 +79,7 @@ def methods(text: str, of: tuple[str, ...] = ()) -> set[str] | None:
 
 
 def _of_class(node: ast.ClassDef, module: str, of: tuple[str, ...]) -> set[str] | None:
-    defined = bound(ast.Module(node.body, []))
+    defined = _members(node)
     if node.decorator_list or "__getattr__" in defined:
         return None
     for base in node.bases:
@@ -91,3 +91,26 @@ def _of_class(node: ast.ClassDef, module: str, of: tuple[str, ...]) -> set[str] 
             return None
         defined |= inherited
     return defined
+
+
+def _members(node: ast.ClassDef) -> set[str]:
+    names: set[str] = set()
+    for statement in node.body:
+        match statement:
+            case ast.FunctionDef(name=name) | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr()):
+                names.add(name)
+            case ast.Assign(targets=targets):
+                names |= {target.id for target in targets if isinstance(target, ast.Name)}
+            case ast.If() | ast.Try() | ast.With() | ast.For():
+                names |= bound(ast.Module([statement], []))
+    return names
+
+
+def not_called(tree: ast.Module) -> set[str]:
+    """The names that a module gives to classes and to constants alone."""
+    names: set[str] = set()
+    for statement in tree.body:
+        match statement:
+            case ast.ClassDef(name=name) | ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant()):
+                names.add(name)
+    return names

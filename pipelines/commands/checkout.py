@@ -3,11 +3,13 @@
 import fcntl
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from argosy.pipelines import git
+from argosy.pipelines.checks import sources
 from argosy.pipelines.commands import place, revision
 from argosy.pipelines.commands.mistake import Mistake
 
@@ -34,6 +36,33 @@ def of(commit: str, project: Path) -> Iterator[Path]:
             yield folder / _git(project, "rev-parse", "--show-prefix")
         finally:
             _remove(project, folder)
+
+
+def require(module: str, folder: Path, commit: str, project: Path) -> None:
+    """A module that pods find in the project's own files, since these are installed (pip install -e), and not in the
+    commit's in this folder, is as it was in the commit. Raises Mistake.
+    """
+    top = Path(_git(project, "rev-parse", "--show-toplevel"))
+    file = _file(module, folder)
+    if file is None or file.is_relative_to(folder.resolve()) or not file.is_relative_to(top):
+        return
+    if not _git(top, "ls-files", "--", str(file)):  # a library that lies in the project, as in .venv
+        return
+    part = file.relative_to(top).parts[0]
+    if differing := _git(top, "diff", "--name-only", commit, "--", part).splitlines():
+        what = f"{module} is installed from this project's files, and {', '.join(differing[:3])} differ"
+        remedy = f"`git checkout {commit[:12]}` and try again, or --here takes the files as they are"
+        raise Mistake(f"{what} from commit {commit[:12]}; {remedy}")
+
+
+def _file(module: str, folder: Path) -> Path | None:
+    """Of a module as a pod finds it that runs in this folder."""
+    sys.path.insert(0, str(folder))
+    try:
+        spec = sources.found(module)
+    finally:
+        sys.path.remove(str(folder))
+    return Path(spec.origin).resolve() if spec and spec.origin else None
 
 
 def _remove(project: Path, folder: Path) -> None:

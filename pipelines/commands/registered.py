@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from argosy.steps.registry import Recipe
 
 SCHEME = "models:/"
-_URI = re.compile(r"models:/([^/:]+)(?:/(\d+)|(@[A-Za-z_][\w-]*))")
+NAME = re.compile(r"[^/:'\"]+")
+"""Of a registered model (steps/registry.py)."""
+_URI = re.compile(rf"models:/({NAME.pattern})(?:/(\d+)|(@[A-Za-z_][\w-]*))")
 DATABASE = "mlflow.db"
 """Of a registry that lies in a folder (steps/publish/step.py)."""
 TRACKING_URI = "MLFLOW_TRACKING_URI"

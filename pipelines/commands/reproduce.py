@@ -37,7 +37,8 @@ def reproduce(
     """Make a registered model again, and compare the two.
 
     MODEL is models:/NAME@ALIAS or models:/NAME/VERSION. Its recorded commit is checked out beside the project, its data
-    restored by hash, and its recorded manifest runs with its recorded parameters: up to the gates, without publishing.
+    restored by hash, and its recorded manifest runs with its recorded parameters: up to the gates, without publishing,
+    and without what compares with a champion.
 
     The verdict is "same bytes", "same within tolerance" (every gate that judges the model gives the same answer, with
     an estimate within the tolerance), or "different", with what differs. Times and memory decide nothing.
@@ -63,6 +64,7 @@ def reproduce(
         else _here(document, recipe, here=here, as_json=as_json)
     )
     if run.view().is_active or run.view().phase == INTERRUPTED:
+        click.echo(f"interrupted; `argosy reproduce {model}` begins anew", err=True)
         return INTERRUPTED_CODE
     told = _judged(model, recipe, run, tolerance)
     _tell(model, told, run, as_json=as_json)
@@ -108,6 +110,7 @@ def _files(recipe: "Recipe", project: "Path", *, here: bool) -> "Iterator[Path]"
         what = f"version {recipe.version} was made of files that no commit has ({recipe.revision or 'no commit'})"
         raise Mistake(f"{what}; --here takes the files of this folder instead")
     with checkout.of(recipe.revision, project) as folder:
+        checkout.require(recipe.task.partition(":")[0], folder, recipe.revision, project)
         yield folder
 
 
@@ -156,15 +159,12 @@ def _on_cluster(document: "Json", recipe: "Recipe", cluster: str, *, as_json: bo
 def _judged(model: str, recipe: "Recipe", run: "OneRun", tolerance: float) -> "Reproduction":
     from argosy.pipelines.commands.diff import itemised
     from argosy.pipelines.comparison import answer, origin
-    from argosy.pipelines.comparison.differences import Heading, differences
 
     told = run.view()
     recorded, now = origin.of_recipe(model, recipe), origin.of_run(run.workflow(), told)
-    # The recorded manifest is what ran, but for the tasks that were left out.
-    found = [one for one in differences(recorded, now, itemised) if one.heading is not Heading.MANIFEST]
     failed = [] if told.is_verdict else told.failures()
     failure = f"{failed[0].name}: {failed[0].reason}" if failed else ""
-    return answer.judged(recorded, now, found, tolerance, failure)
+    return answer.judged(recorded, now, itemised, tolerance, failure)
 
 
 def _tell(model: str, told: "Reproduction", run: "OneRun", *, as_json: bool) -> None:

@@ -35,7 +35,7 @@ def _here(name: str | None, *, as_json: bool) -> int:
 
     def fits(one: "RunFolder") -> bool:
         found = place.opened(one)
-        return not found.is_active and found.phase not in (SUCCEEDED, HELD)
+        return not found.is_active and found.phase not in (SUCCEEDED, HELD) and not _made_again(one)
 
     candidates = place.home().runs()
     active = next((one for one in candidates if one.runner() is not None), None)
@@ -44,20 +44,18 @@ def _here(name: str | None, *, as_json: bool) -> int:
     folder = place.chosen(name, fits, "to retry")
     if place.opened(folder).phase == HELD:
         raise Mistake(f"run {folder.name} waits for a person; `{place.program('argosy')} resume {folder.name}` goes on")
-    _refuse_reproduction(folder)
+    if model := _made_again(folder):
+        raise Mistake(f"run {folder.name} was to make {model} again; `argosy reproduce {model}` does so anew")
     click.echo(f"retrying {folder.name}", err=as_json)
     runs, here = LocalRuns(place.project()), LocalRun(folder)
     return execute(lambda observer: runs.resume(folder, observer), here, here.workflow(), as_json=as_json)
 
 
-def _refuse_reproduction(folder: "RunFolder") -> None:
-    """The commit's files that it ran are no longer there. Raises Mistake."""
-    from argosy.pipelines.commands.mistake import Mistake
+def _made_again(folder: "RunFolder") -> str:
+    """The model that the run was to make again, whose commit's files are no longer there; empty: it is no such run."""
     from argosy.pipelines.comparison.again import MAKES_AGAIN
 
-    model = (folder.workflow()["metadata"].get("annotations") or {}).get(MAKES_AGAIN)
-    if model:
-        raise Mistake(f"run {folder.name} was to make {model} again; `argosy reproduce {model}` does so anew")
+    return str((folder.workflow()["metadata"].get("annotations") or {}).get(MAKES_AGAIN) or "")
 
 
 def _on_cluster(cluster: str, name: str | None, *, as_json: bool) -> int:

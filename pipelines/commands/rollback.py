@@ -25,6 +25,8 @@ def rollback(model: str, alias: str, *, version: int | None, tracking_uri: str |
     from argosy.pipelines.commands.output import print_json
     from argosy.steps.contracts import Step
 
+    if not registered.NAME.fullmatch(model):
+        raise Mistake(f"{model!r} names no registered model; write its name alone, such as digits")
     fields = {**registered.registry(model, tracking_uri), "alias": alias, "version": version or 0}
     try:
         done = stepping.outputs(Step.ROLLBACK, fields, "asking MLflow")

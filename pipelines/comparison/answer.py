@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from argosy.pipelines.comparison.differences import Difference, Heading
+from argosy.pipelines.comparison import differences
+from argosy.pipelines.comparison.differences import Difference, Heading, Itemise
 from argosy.pipelines.comparison.origin import Origin
 
 if TYPE_CHECKING:
@@ -28,29 +29,36 @@ class Reproduction:
     differences: Sequence[Difference]
 
 
-def judged(
-    recorded: Origin, again: Origin, differences: Sequence[Difference], tolerance: float, failure: str = ""
-) -> Reproduction:
-    """`tolerance`: how far each gate's estimate may lie from the recorded one. `failure`: why it was not made again.
+def judged(recorded: Origin, again: Origin, itemise: Itemise, tolerance: float, failure: str = "") -> Reproduction:
+    """`itemise`: as of `differences`. `tolerance`: how far each gate's estimate may lie from the recorded one.
+    `failure`: why it was not made again.
 
     Results are compared, causes are not: a model of other data that is as good is the same within tolerance only if
     nothing but machine, image and packages differs.
     """
-    made_of = [one for one in differences if one.heading in (Heading.CODE, Heading.DATA, Heading.PARAMETERS)]
+    found = _of_what_ran(recorded, again, itemise)
+    made_of = [one for one in found if one.heading in (Heading.CODE, Heading.DATA, Heading.PARAMETERS)]
     reason = ""
     if failure:
         reason = failure
     elif not again.model_hash:
         reason = "no model was made"
     elif again.model_hash == recorded.model_hash:
-        return Reproduction(Sameness.BYTES, f"sha256 {again.model_hash}", differences)
+        return Reproduction(Sameness.BYTES, f"sha256 {again.model_hash}", found)
     elif made_of:
         reason = "it was made of something else: " + ", ".join(dict.fromkeys(_named(one) for one in made_of))
     elif far := _far(recorded, again, tolerance):
         reason = "; ".join(far)
     if reason:
-        return Reproduction(Sameness.DIFFERENT, reason, differences)
-    return Reproduction(Sameness.TOLERANCE, f"every gate's estimate is within {tolerance:g}", differences)
+        return Reproduction(Sameness.DIFFERENT, reason, found)
+    return Reproduction(Sameness.TOLERANCE, f"every gate's estimate is within {tolerance:g}", found)
+
+
+def _of_what_ran(recorded: Origin, again: Origin, itemise: Itemise) -> list[Difference]:
+    """The recorded manifest is what ran, but for what was left out of it, gates among that."""
+    left_out = recorded.verdicts.keys() - again.templates.keys()
+    found = differences.differences(recorded, again, itemise)
+    return [one for one in found if one.heading is not Heading.MANIFEST and one.what not in left_out]
 
 
 def _named(difference: Difference) -> str:

@@ -130,7 +130,7 @@ class LocalRuns:
                 _close(status, STOPPED)
                 folder.fold(document, status)
             elif runner is None:
-                raise RunError(f"run {folder.name} has ended already: {status.phase}")
+                raise RunError(f"run {folder.name} has ended already; `argosy show {folder.name}` tells how")
             return status
 
     def _run(

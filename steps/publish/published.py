@@ -16,6 +16,13 @@ DATA = "data"
 """Folder of the exported model's, among a version's files (mlflow/pyfunc/__init__.py, save_model)."""
 
 
+def existing(versions: Versions) -> Versions:
+    """Raises StepError (DATA) when the registered model has none."""
+    if not versions.all():
+        raise data_error(f"{versions.name}: the registry has no model of this name, or no version of it")
+    return versions
+
+
 def held(versions: Versions, alias: str) -> Version | None:
     """The version that the alias is at."""
     holder = versions.holder(alias)
@@ -27,8 +34,8 @@ def numbered(versions: Versions, number: int) -> Version:
     found = versions.all()
     version = next((one for one in found if one.number == number), None)
     if version is None:
-        there = f"it has {', '.join(str(one.number) for one in found)}" if found else "it has none"
-        raise data_error(f"{versions.name}: there is no version {number}; {there}")
+        there = ", ".join(str(one.number) for one in found)
+        raise data_error(f"{versions.name}: there is no version {number}; it has {there}")
     return version
 
 

@@ -17,7 +17,7 @@ def run(inputs: RecipeInput) -> RecipeOutput:
     """
     started = time.monotonic()
     with connected(place.tracking_uri(inputs)) as client, tempfile.TemporaryDirectory() as scratch:
-        versions = Versions(client, inputs.registry)
+        versions = published.existing(Versions(client, inputs.registry))
         version = _version(versions, inputs.version)
         if not published.has(versions, version, recipe.FOLDER):
             missing = (

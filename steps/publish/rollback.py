@@ -24,7 +24,7 @@ def run(inputs: RollbackInput) -> RollbackOutput:
     """
     started = time.monotonic()
     with connected(place.tracking_uri(inputs)) as client:
-        versions = Versions(client, inputs.registry)
+        versions = published.existing(Versions(client, inputs.registry))
         left = published.held(versions, inputs.alias)
         target = published.numbered(versions, inputs.version or _before(versions, inputs.alias, left))
         _check(versions, target)

@@ -52,6 +52,48 @@ def killed(project, first):
     return folder
 
 
+@pytest.fixture
+def installed(project, monkeypatch):
+    """A module in a folder of the project's that is on the path, as after `pip install -e`; the commit with it."""
+    (project / "src").mkdir()
+    (project / "src/seen.py").write_text("old")
+    git(project, "add", "-A")
+    git(project, "commit", "-q", "-m", "A module")
+    monkeypatch.syspath_prepend(str(project / "src"))
+    return git(project, "rev-parse", "HEAD").strip()
+
+
+def test_a_module_that_is_installed_from_the_projects_files_must_be_the_commits(project, installed):
+    with checkout.of(installed, project) as folder:
+        checkout.require("seen", folder, installed, project)
+        (project / "file").write_text("other")
+        checkout.require("seen", folder, installed, project)
+        (project / "src/seen.py").write_text("new")
+        with pytest.raises(Mistake, match=rf"seen is installed .* src/seen\.py differ from commit {installed[:12]}; "):
+            checkout.require("seen", folder, installed, project)
+
+
+def test_a_module_that_is_in_the_commits_files_may_differ_in_the_projects(project, installed):
+    with checkout.of(installed, project) as folder:
+        (folder / "seen.py").write_text("the commit's")
+        (project / "src/seen.py").write_text("new")
+        checkout.require("seen", folder, installed, project)
+
+
+@pytest.mark.parametrize("module", ["json", "nowhere"])
+def test_a_library_is_not_the_projects(project, first, module):
+    with checkout.of(first, project) as folder:
+        checkout.require(module, folder, first, project)
+
+
+def test_a_library_that_lies_in_the_project_is_not_its_own(project, first, monkeypatch):
+    (project / "venv").mkdir()
+    (project / "venv/library.py").write_text("new")
+    monkeypatch.syspath_prepend(str(project / "venv"))
+    with checkout.of(first, project) as folder:
+        checkout.require("library", folder, first, project)
+
+
 def test_files_that_a_killed_command_left_are_made_anew(project, first):
     killed(project, first)
     assert texts(project, first)[0] == "old"

@@ -68,7 +68,8 @@ from argosy.steps.digits import Digits
 from vision.tasks import Digits as Plain
 from vision.circle import Round
 class Scores(Digits):
-    def f1(self, outputs, targets): ...
+    def f1(self, outputs, targets):
+        local = 1
 class Twice(Scores):
     recall = Scores.f1
 class Unreadable(nn.Module): ...
@@ -80,6 +81,7 @@ class Unreadable(nn.Module): ...
     [
         ("Scores", "f1", ""),
         ("Scores", "f2", "has no method f2, the metric of f2-gate; write def f2(self, outputs, targets) there"),
+        ("Scores", "local", "has no method local"),
         ("Twice", "f1", ""),
         ("Twice", "recall", ""),
         ("Twice", "precision", "; write def precision(self, outputs, targets) there"),
@@ -126,11 +128,15 @@ def test_missing_module_is_told(project):
     [
         ("vision.gates:calibration", []),
         ("vision.gate:calibration", ["vision.gate:calibration: there is no module vision.gate; write it into "]),
+        ("vision.gates:SIDE", ["vision.gates:SIDE: is no function; a gate is one that takes Judged"]),
+        ("vision.gates:Gate", ["vision.gates:Gate: is no function; "]),
+        ("vision.gates:made", []),
         ("vision.gates:calibrated", ["vision.gates:calibrated: ", "gates.py has no calibrated; did you mean calibrat"]),
     ],
 )
 def test_a_gate_of_ones_own_is_found_without_importing_it(project, function, message):
-    (project / "vision" / "gates.py").write_text("raise RuntimeError('imported')\ndef calibration(judged): ...\n")
+    lines = ("raise RuntimeError('imported')", "def calibration(judged): ...", "SIDE = 8", "class Gate: ...")
+    (project / "vision" / "gates.py").write_text("\n".join([*lines, "made = calibration"]))
     found = problems(project, gates=[CustomGate(function=function, at_most=0.1)])
     assert len(found) == bool(message)
     assert all(part in problem for part in message for problem in found)

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from argosy.pipelines.comparison.again import MAKES_AGAIN
+
 ARGOSY = Path(sys.executable).with_name("argosy")
 
 
@@ -66,6 +68,25 @@ def test_an_interrupt_ends_the_pods_says_how_to_retry_and_exits_with_130(argosy,
     done = argosy("retry")
     assert done.returncode == 0
     assert (project / "ran").read_text().split() == ["first", "second", "second"]
+
+
+def test_a_run_that_was_interrupted_needs_no_stop(argosy, begun):
+    begun.send_signal(signal.SIGINT)
+    said, _ = begun.communicate(timeout=30)
+    name = re.search(r"run (\S+)", said)[1]
+    done = argosy("stop", name)
+    assert done.returncode == 2
+    assert f"run {name} has ended already; `argosy show {name}` tells how" in done.stderr
+
+
+def test_a_run_that_made_a_model_again_is_passed_over_and_refused_by_its_name(argosy, project):
+    text = (project / "failing.yaml").read_text()
+    (project / "again.yaml").write_text(text.replace("metadata: {", f"metadata: {{annotations: {{{MAKES_AGAIN}: x}}, "))
+    failed, again = argosy("run", "failing.yaml").run, argosy("run", "again.yaml").run
+    assert argosy("retry").stdout.startswith(f"retrying {failed}\n")
+    done = argosy("retry", again)
+    assert done.returncode == 2
+    assert f"run {again} was to make x again; `argosy reproduce x` does so anew" in done.stderr
 
 
 def test_a_run_whose_runner_was_killed_is_interrupted_and_can_be_retried(argosy, begun, project):

@@ -40,6 +40,13 @@ def test_what_names_no_model_is_a_mistake(argosy):
     assert "'digits' names no model; write models:/NAME@ALIAS or models:/NAME/VERSION" in done.stderr
 
 
+def test_what_can_be_no_registered_model_is_no_model_to_roll_back(argosy):
+    for name in ("models:/digits", "", "odd/name"):
+        done = argosy("rollback", name)
+        assert done.returncode == 2
+        assert f"{name!r} names no registered model; write its name alone" in done.stderr
+
+
 def test_a_project_that_has_registered_nothing_says_where_mlflow_may_be_named(argosy):
     for words in (("reproduce", "models:/digits@champion"), ("rollback", "digits")):
         done = argosy(*words)

@@ -66,6 +66,11 @@ def test_a_judgement_that_would_be_miscounted_is_refused(answer, gave):
     assert refusal(task.correct, answer) == f"{gave}; it must give torch.bool of shape (4,)"
 
 
+def test_what_is_no_method_is_not_suggested_for_itself():
+    with pytest.raises(StepError, match=r"has no method hyperparameters, which metric=hyperparameters needs$"):
+        task.metric(Digits(DigitsHyperparameters()), "hyperparameters", OUTPUTS, TARGETS)
+
+
 def test_the_reference_task_gives_both_as_they_must_be():
     reference = Digits(DigitsHyperparameters())
     assert task.loss(reference, OUTPUTS, TARGETS).shape == ()

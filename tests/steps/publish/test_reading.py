@@ -5,8 +5,8 @@ import pytest
 from argosy.steps import stored
 from argosy.steps.contracts import ExitCode
 from argosy.steps.errors import StepError
-from argosy.steps.publish import reading, step
-from argosy.steps.registry import RecipeInput
+from argosy.steps.publish import reading, rollback, step
+from argosy.steps.registry import RecipeInput, RollbackInput
 
 MANIFEST = "kind: Workflow\r\nmetadata: {name: ü}\n"
 
@@ -72,6 +72,17 @@ def test_a_version_that_is_not_there_is_said_so(inputs, read, version, said):
     with pytest.raises(StepError, match=f"digits: {said}") as caught:
         read(version)
     assert caught.value.exit_code == ExitCode.DATA
+
+
+def test_a_model_that_nobody_has_registered_is_said_to_be_none(inputs, tmp_path):
+    given = {"output": tmp_path / "out", "registry": "nosuch", "tracking_uri": inputs().tracking_uri}
+    for missing in (
+        lambda: reading.run(RecipeInput(**given, version="@champion")),
+        lambda: rollback.run(RollbackInput(**given, alias="champion")),
+    ):
+        with pytest.raises(StepError, match="nosuch: the registry has no model of this name") as caught:
+            missing()
+        assert caught.value.exit_code == ExitCode.DATA
 
 
 def test_a_manifest_that_is_not_packed_is_refused(inputs):
