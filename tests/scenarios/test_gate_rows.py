@@ -7,6 +7,21 @@ from pathlib import Path
 
 import pytest
 
+from argosy.pipelines import (
+    Accuracy,
+    CustomGate,
+    Dataset,
+    Latency,
+    Memory,
+    ModelSize,
+    NotWorseThanChampion,
+    Parity,
+    Pipeline,
+    Registry,
+    Slices,
+    Training,
+)
+from argosy.pipelines.errors import SpecError
 from argosy.steps import pod
 from argosy.steps.contracts import ExitCode
 from argosy.steps.gate.conclusion import concluded
@@ -47,3 +62,29 @@ def test_g1_g3_every_gate_leaves_a_verdict_and_what_is_not_finite_fails(tmp_path
     verdict = json.loads((tmp_path / "record.json").read_text(), parse_constant=pytest.fail)["verdict"]
     assert ("not finite" in verdict["reason"]) == (not math.isfinite(value))
     assert (tmp_path / "report.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("gate", "given"),
+    [
+        (Accuracy, {}),
+        (Slices, {"by": "ward"}),
+        (NotWorseThanChampion, {}),
+        (Latency, {"quantile": 0.9}),
+        (Memory, {}),
+        (ModelSize, {}),
+        (Parity, {}),
+    ],
+)
+def test_g1_a_gate_without_a_threshold_cannot_be_written(gate, given):
+    with pytest.raises(SpecError, match=r"^\w+\.\w+: is missing; give "):
+        gate(**given)
+
+
+def test_g1_a_gate_of_ones_own_has_one_threshold_and_a_pipeline_a_gate():
+    with pytest.raises(SpecError, match="one threshold is needed"):
+        CustomGate(function="a:b")
+    with pytest.raises(SpecError, match=r"Pipeline\.gates: \[\] is empty"):
+        Pipeline(
+            name="d", dataset=Dataset("d"), training=Training(task="a:B"), gates=[], registry=Registry("d"), image="i"
+        )
