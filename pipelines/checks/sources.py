@@ -94,7 +94,8 @@ def _of_class(node: ast.ClassDef, module: str, of: tuple[str, ...]) -> set[str] 
 
 
 def _members(node: ast.ClassDef) -> set[str]:
-    names: set[str] = set()
+    """What a class defines, and what its methods set of `self`."""
+    names = {one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store)}
     for statement in node.body:
         match statement:
             case ast.FunctionDef(name=name) | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr()):

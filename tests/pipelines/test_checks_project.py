@@ -72,6 +72,8 @@ class Scores(Digits):
         local = 1
 class Twice(Scores):
     recall = Scores.f1
+    def __init__(self):
+        self.auc = lambda outputs, targets: 1.0
 class Unreadable(nn.Module): ...
 """
 
@@ -84,6 +86,7 @@ class Unreadable(nn.Module): ...
         ("Scores", "local", "has no method local"),
         ("Twice", "f1", ""),
         ("Twice", "recall", ""),
+        ("Twice", "auc", ""),
         ("Twice", "precision", "; write def precision(self, outputs, targets) there"),
         ("Plain", "f1", "vision.scores:Plain: has no method f1, the metric of f1-gate; write def f1"),
         ("Unreadable", "f1", ""),
