@@ -24,7 +24,7 @@ NETWORKS = ("192.0.2", "198.51.100", "203.0.113", *(f"198.18.{number}" for numbe
 FIRST_PROCESS = "import signal; signal.signal(signal.SIGCHLD, signal.SIG_IGN)\nwhile True: signal.pause()"
 
 UNSHARE = ("unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--propagation", "private")
-SECONDS_TO_END = 500
+SECONDS_TO_END = 300
 """Containers' file systems are written out as they are unmounted: minutes, on a busy disk."""
 
 ENDS_WITH_ITS_PARENT = ("setpriv", "--pdeathsig", "KILL")

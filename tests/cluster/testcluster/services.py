@@ -1,13 +1,14 @@
 """The cluster's long-running processes."""
 
 import os
-import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import psutil
 import requests
 
 from testcluster.machine import Machine
@@ -53,7 +54,10 @@ class Service:
     def kill(self) -> None:
         """End it without a warning, as a lost node does."""
         assert self.process
-        os.killpg(self.process.pid, signal.SIGKILL)  # nsenter and the command, its child
+        # Not nsenter, which collects the command: a process that nobody collects keeps its namespace from ending.
+        for one in psutil.Process(self.process.pid).children(recursive=True):
+            with suppress(psutil.NoSuchProcess):
+                one.kill()
         self.process.wait()
 
     def _is_serving(self) -> bool:
