@@ -69,7 +69,6 @@ class _Turned:
             return
         with suppress(psutil.NoSuchProcess):
             first = psutil.Process(self._process.pid)
-            first.send_signal(number)
-            for one in first.children(recursive=True):
+            for one in [first, *first.children(recursive=True)]:  # whom a killed one leaves, is no child of it any more
                 with suppress(psutil.NoSuchProcess):
                     one.send_signal(number)

@@ -99,21 +99,24 @@ def methods(view: View, project: Path) -> Iterator[Problem]:
     """A task has the methods that the gates' metrics and labels are, as far as its class can be read."""
     for step in (Step.ACCURACY_GATE, Step.SLICES_GATE, Step.CHAMPION_GATE):
         for gate in _calls(view, step):
-            for task in _texts(view, gate, "task"):
-                with importable(project):
-                    known = sources.methods(task)
-                if known is not None:
-                    yield from _lacking(view, gate, task, known)
+            metrics = sorted({*_texts(view, gate, "metric")} - {OF_TRAINING})
+            labels = sorted({label for name in ("by", "cluster") for label in _texts(view, gate, name) if label})
+            if metrics or labels:
+                for task in _texts(view, gate, "task"):
+                    yield from _lacking(task, gate["name"], metrics, labels, project)
 
 
-def _lacking(view: View, gate: Json, task: str, known: set[str]) -> Iterator[Problem]:
-    for metric in _texts(view, gate, "metric"):
-        if metric not in {*known, OF_TRAINING}:
+def _lacking(task: str, gate: str, metrics: list[str], labels: list[str], project: Path) -> Iterator[Problem]:
+    with importable(project):
+        known = sources.methods(task)
+    if known is None:
+        return
+    for metric in metrics:
+        if metric not in known:
             remedy = names.suggestion(metric, known, f"write def {metric}(self, outputs, targets) there")
-            yield Problem(task, f"has no method {metric}, the metric of {gate['name']}", remedy)
-    labels = sorted({label for name in ("by", "cluster") for label in _texts(view, gate, name) if label})
+            yield Problem(task, f"has no method {metric}, the metric of {gate}", remedy)
     if labels and "labels" not in known:
-        what = f"has no method labels, which tells {gate['name']} the {' and the '.join(labels)} of a sample"
+        what = f"has no method labels, which tells {gate} the {' and the '.join(labels)} of a sample"
         yield Problem(task, what, "write def labels(self, members) there")
 
 

@@ -16,11 +16,11 @@ DATA = "data"
 """Folder of the exported model's, among a version's files (mlflow/pyfunc/__init__.py, save_model)."""
 
 
-def existing(versions: Versions) -> Versions:
-    """Raises StepError (DATA) when the registered model has none."""
+def lacking(versions: Versions, what: str) -> StepError:
+    """What to raise where a version is not there: `what`, or that there is no such model at all."""
     if not versions.all():
-        raise data_error(f"{versions.name}: the registry has no model of this name, or no version of it")
-    return versions
+        what = "the registry has no model of this name, or no version of it"
+    return data_error(f"{versions.name}: {what}")
 
 
 def held(versions: Versions, alias: str) -> Version | None:
@@ -35,7 +35,7 @@ def numbered(versions: Versions, number: int) -> Version:
     version = next((one for one in found if one.number == number), None)
     if version is None:
         there = ", ".join(str(one.number) for one in found)
-        raise data_error(f"{versions.name}: there is no version {number}; it has {there}")
+        raise lacking(versions, f"there is no version {number}; it has {there}")
     return version
 
 

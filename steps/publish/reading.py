@@ -17,7 +17,7 @@ def run(inputs: RecipeInput) -> RecipeOutput:
     """
     started = time.monotonic()
     with connected(place.tracking_uri(inputs)) as client, tempfile.TemporaryDirectory() as scratch:
-        versions = published.existing(Versions(client, inputs.registry))
+        versions = Versions(client, inputs.registry)
         version = _version(versions, inputs.version)
         if not published.has(versions, version, recipe.FOLDER):
             missing = (
@@ -37,5 +37,5 @@ def _version(versions: Versions, wanted: str) -> Version:
         return published.numbered(versions, int(wanted))
     found = published.held(versions, wanted[1:])
     if found is None:
-        raise data_error(f"{versions.name}: no version is {wanted}; name one by its number")
+        raise published.lacking(versions, f"no version is {wanted}; name one by its number")
     return found

@@ -24,7 +24,7 @@ def run(inputs: RollbackInput) -> RollbackOutput:
     """
     started = time.monotonic()
     with connected(place.tracking_uri(inputs)) as client:
-        versions = published.existing(Versions(client, inputs.registry))
+        versions = Versions(client, inputs.registry)
         left = published.held(versions, inputs.alias)
         target = published.numbered(versions, inputs.version or _before(versions, inputs.alias, left))
         _check(versions, target)
@@ -43,7 +43,7 @@ def run(inputs: RollbackInput) -> RollbackOutput:
 
 def _before(versions: Versions, alias: str, left: Version | None) -> int:
     if left is None:
-        raise data_error(f"{versions.name}: no version is {alias}, so there is none before; name a version to go to")
+        raise published.lacking(versions, f"no version is {alias}, so there is none before; name a version to go to")
     if REPLACES not in left.tags:
         raise data_error(
             f"{versions.name} version {left.number}: has no tag {REPLACES}, which would say what was {alias} before; "
