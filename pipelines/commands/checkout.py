@@ -44,10 +44,8 @@ def require(module: str, folder: Path, commit: str, project: Path) -> None:
     """
     top = Path(_git(project, "rev-parse", "--show-toplevel"))
     file = _file(module, folder)
-    if file is None or file.is_relative_to(folder.resolve()) or not file.is_relative_to(top):
-        return
-    if not _git(top, "ls-files", "--", str(file)):  # a library that lies in the project, as in .venv
-        return
+    if file is None or not file.is_relative_to(top) or not _git(top, "ls-files", "--", str(file)):
+        return  # a library, which may lie in the project, as in .venv; or it is in this folder, which git does not list
     part = file.relative_to(top).parts[0]
     if differing := _git(top, "diff", "--name-only", commit, "--", part).splitlines():
         what = f"{module} is installed from this project's files, and {', '.join(differing[:3])} differ"

@@ -86,12 +86,11 @@ def test_a_library_is_not_the_projects(project, first, module):
         checkout.require(module, folder, first, project)
 
 
-def test_a_library_that_lies_in_the_project_is_not_its_own(project, first, monkeypatch):
-    (project / "venv").mkdir()
-    (project / "venv/library.py").write_text("new")
-    monkeypatch.syspath_prepend(str(project / "venv"))
-    with checkout.of(first, project) as folder:
-        checkout.require("library", folder, first, project)
+def test_a_library_that_lies_in_the_project_is_not_its_own(project, installed):
+    (project / "src/library.py").write_text("git does not know it")
+    (project / "src/seen.py").write_text("new")
+    with checkout.of(installed, project) as folder:
+        checkout.require("library", folder, installed, project)
 
 
 def test_files_that_a_killed_command_left_are_made_anew(project, first):
